@@ -15,6 +15,7 @@ from segapp.app.segmenter import Segmenter
 from segapp.engine.matching import PageCells
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.propagation import AnsweredPage, propagate
+from segapp.imaging.interpolation import interpolate_labels
 from segapp.imaging.packed_labels import pack_labels, unpack_labels
 from segapp.imaging.tracks import Tracker
 from segapp.io.deep_images import rerender
@@ -24,7 +25,7 @@ from segapp.io.stacks import PageSource, StackAxes, open_stack
 from segapp.model.answer import Answer, Report
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.labelling import InitialLabels
+from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.model.validation import SegappError, sanitize, short_repr
 from shlcore.parallel import limit_threads
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
     from segapp.engine.propagation import PropagatedPage
     from segapp.imaging.tracks import Track
+    from segapp.model.classes import ClassInfo
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
-    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
@@ -170,6 +171,7 @@ class Stack:
         self._source = _pages_of(source)
         self.settings = settings
         self._documents = dict(documents or {})
+        self._begun = Document()
         self._answers: dict[int, PageAnswer] = {}
         self._cells: OrderedDict[tuple[int, int], AnsweredPage] = OrderedDict()
         self._segmenters: OrderedDict[int, Segmenter] = OrderedDict()
@@ -209,8 +211,12 @@ class Stack:
     @property
     def classes(self) -> Document:
         """The classes, as a document without marks."""
-        first = next(iter(self._documents.values()), Document())
+        first = next(iter(self._documents.values()), self._begun)
         return first.without_marks()
+
+    def set_classes(self, classes: tuple[ClassInfo, ...]) -> None:
+        """Begin pages without marks with other classes."""
+        self._begun = Document(classes)
 
     @property
     def marked(self) -> list[int]:
@@ -229,6 +235,12 @@ class Stack:
         answer = self._answers.get(page)
         initial = None if answer is None else answer.labels
         return replace(self.classes, initial=initial)
+
+    def set_documents(self, documents: Mapping[int, Document]) -> None:
+        """Replace the marks of all pages."""
+        self._documents = {}
+        for page, document in documents.items():
+            self.edit(page, document)
 
     def edit(self, page: int, document: Document) -> None:
         """Replace the marks of a page; a document without any gives it up."""
@@ -310,6 +322,42 @@ class Stack:
         return tuple(written)
 
     # Answers --------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> Mapping[int, PageAnswer]:
+        """The answers of all pages as they are now, to come back to by `restore`."""
+        return dict(self._answers)
+
+    def restore(self, answers: Mapping[int, PageAnswer]) -> None:
+        """Take earlier answers in place of the present ones."""
+        self._answers = dict(answers)
+        self._cells.clear()
+
+    def interpolate(self, first: int, last: int) -> None:
+        """Answer the pages between two answered ones by signed distances alone.
+
+        A quick way for slices that change little. The less the two overlap, the less confidence
+        the pages between have.
+        """
+        ends = [self.answer(page) for page in (first, last)]
+        labels = [end.labels.pixels() for end in ends]
+        objects = [each != self.classes.background for each in labels]
+        union = np.count_nonzero(objects[0] | objects[1])
+        overlap = np.count_nonzero(objects[0] & objects[1]) / union if union else 1.0
+        evidence = ends[0].evidence | ends[1].evidence
+        n_classes = len(self.classes.classes)
+        for page in range(first + 1, last):
+            if page in self.marked:
+                continue
+            between = interpolate_labels(labels[0], labels[1], (page - first) / (last - first))
+            margins = np.full(between.shape, overlap, np.float32)
+            codes = np.zeros(between.shape, np.uint32)
+            labelling = Labelling(between, margins, codes, n_classes, 1)
+            packed = InitialLabels.from_labelling(labelling, self.paths[page].name)
+            shares = AnsweredPage.of_labels(self._prepared(page), between, self.classes).shares
+            self._answers[page] = PageAnswer(
+                packed, shares, float(overlap), evidence, (first, last)
+            )
 
     def propagate(self, least_confidence: float = 0.0) -> None:
         """Answer all pages, as `propagation` does."""
@@ -461,6 +509,12 @@ class Stack:
         """Return the number of the object at each pixel of the answered pages, 0 for none."""
         self._track()
         return {page: self._objects_of(page) for page in self.answered}
+
+    def objects_on(self, page: int) -> NDArray[np.int32]:
+        """Return the number of the object at each pixel of one page."""
+        self.answer(page)
+        self._track()
+        return self._objects_of(page)
 
     @property
     def tracks(self) -> tuple[Track, ...]:

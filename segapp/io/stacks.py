@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from segapp.io.films import is_film, open_film
 from segapp.io.images import IMAGE_SUFFIXES, load_image
 from segapp.io.ome_zarr import is_zarr, open_zarr
-from segapp.io.pages import DAMAGE, ImageError, list_pages, page_file, with_page
+from segapp.io.pages import (
+    DAMAGE,
+    ImageError,
+    count_directories,
+    list_pages,
+    page_file,
+    parse_page,
+    with_page,
+)
 from segapp.io.pixel_size import read_metadata
 from segapp.model.validation import reason, sanitize
 
@@ -129,9 +137,37 @@ def open_stack(path: str | Path) -> StackFile:
     return stack
 
 
-def is_stack(path: Path) -> bool:
-    """Tell whether a file is a film or an OME-Zarr image, which are always stacks."""
-    return is_film(path) or is_zarr(path)
+def has_pages(path: Path) -> bool:
+    """Tell quickly whether a path may be a stack of its own: no folder of frames."""
+    if is_zarr(path):
+        return path.is_dir()
+    if is_film(path) or path.suffix.lower() in (".gif", ".webp"):
+        return path.is_file()
+    if path.suffix.lower() not in (".tif", ".tiff"):
+        return False
+    try:
+        with path.open("rb") as file:
+            return count_directories(file, 2) > 1
+    except (*DAMAGE, ImageError):
+        return False
+
+
+def frames_of(folder: Path, images: Sequence[Path]) -> StackFile | None:
+    """Return a folder's images as a stack if they are numbered frames.
+
+    Their names differ in one number alone, which has no gaps.
+    """
+    if len(images) < _FEWEST_FRAMES or any(parse_page(path)[1] for path in images):
+        return None
+    stems = {_NUMBER.sub("", path.stem) for path in images}
+    rows = [[int(part) for part in _NUMBER.findall(path.stem)] for path in images]
+    if len(stems) > 1 or not all(rows) or len({len(row) for row in rows}) > 1:
+        return None
+    varying = [place for place in zip(*rows, strict=True) if len(set(place)) > 1]
+    if len(varying) != 1 or max(varying[0]) - min(varying[0]) + 1 != len(images):
+        return None
+    ordered = sorted(zip(varying[0], images, strict=True))
+    return StackFile(folder, tuple(path for _, path in ordered), StackAxes(times=len(images)))
 
 
 def _numbered(path: Path, count: int) -> tuple[Path, ...]:
@@ -152,6 +188,7 @@ def _zarr_axes(path: Path) -> StackAxes:
 
 # Folders ----------------------------------------------------------------------------------------
 
+_FEWEST_FRAMES = 5
 _NUMBER = re.compile(r"\d+")
 _AXIS = re.compile(r"(?:^|[_\-. ])([tz])(\d+)", re.IGNORECASE)
 

@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import segapp
 from segapp.imaging.components import label_components
 from segapp.imaging.overlay import code_colours
+from segapp.io.strokes import document_from_labels
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.jobs import Jobs
@@ -524,7 +525,29 @@ def bits_of(result: segapp.Result, places: dict[str, tuple[int, int]]) -> Image.
     return image
 
 
+def stack() -> None:
+    """Show sliders and confidence of a film that pans over a sample."""
+    with tempfile.TemporaryDirectory() as place:
+        image, strokes = (np.asarray(Image.open(SAMPLES / f"coffee{end}")) for end in _PAIR)
+        height, width = 300, 400
+        for number in range(12):
+            box = slice(4 * number, height + 4 * number), slice(12 * number, width + 12 * number)
+            Image.fromarray(image[box]).save(Path(place) / f"{number:03}.png")
+        studio = Studio(Path(place))
+        window = studio.window
+        window.session.edit("strokes", document_from_labels(strokes[:height, :width]))
+        studio.settle()
+        studio.command("propagate")
+        window.stacks.go_to(8)
+        studio.settle()
+        studio.rest()
+        studio.save("guide/images/stack-bar.jpg")
+        studio.close()
+
+
+_PAIR = (".jpg", "-strokes.png")
 PICTURES = {
+    "stack": stack,
     "folder": folder,
     "setting": settings,
     "batch": batch,

@@ -77,6 +77,23 @@ def with_project(folder):
         segmenter.save(folder / f"{name}.segapp")
 
 
+def with_frames(folder):
+    """Make a film of a textured square that moves, with marks on its first frame."""
+    import segapp
+
+    rng = np.random.default_rng(4)
+    ground, square = rng.integers(20, 70, (80, 120)), rng.integers(150, 240, (32, 32))
+    (folder / "frames").mkdir()
+    for number in range(6):
+        page = ground.copy()
+        page[16:48, 24 + 4 * number : 56 + 4 * number] = square
+        Image.fromarray(page.astype(np.uint8)).save(folder / "frames" / f"{number:03}.png")
+    stack = segapp.Stack(folder / "frames")
+    stack.add_stroke(0, [(36, 30), (46, 30)], "foreground", radius=5)
+    stack.add_stroke(0, [(100, 8), (100, 70)], "background", radius=5)
+    stack.save(folder / "frames")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [README, *PAGES], ids=lambda page: f"{page.parent.name}/{page.stem}"
@@ -84,6 +101,8 @@ def with_project(folder):
 def test_commands_and_python_of_a_page_run(page, desk):
     if page.stem in ("folder", "review"):
         with_project(desk / "photos")
+    if page.stem == "stacks":
+        with_frames(desk)
     commands = [line for text in blocks(page, "sh") for line in text.splitlines()]
     for line in commands:
         if line.startswith("segapp "):

@@ -62,6 +62,31 @@ import_classes | &Import Class List…
 export_folder | E&xport Folder | Ctrl+Shift+E
     Write all images of the folder as COCO, YOLO, Pascal VOC, masks, …
 
+play | &Play | Ctrl+Space | play | check
+    Show the pages of the stack one after the other
+next_time | &Next Point of Time | Alt+PgDown
+    Go to the same slice at the next point of time
+previous_time | P&revious Point of Time | Alt+PgUp
+    Go to the same slice at the previous point of time
+propagate | Propagate to &All Pages | Ctrl+G | propagate
+    Carry the marks of all pages to the pages without marks
+propagate_next | Propagate to Next &Marked Page
+    Carry the marks to the pages from here to the next one with marks
+propagate_sure | Propagate Until &Unsure
+    Carry the marks on until a result is unsure
+undo_propagation | Undo Propa&gation
+    Take the last propagation back on all pages
+unsure_page | Least &Certain Page | Ctrl+Shift+G
+    Go to the page whose result is least certain, to correct it
+interpolate | &Interpolate Slices
+    Fill the pages between two marked ones by the distance to their boundaries
+project_max | Ma&ximum Projection
+    Show the brightest value of all pages at each pixel
+project_mean | M&ean Projection
+    Show the mean of all pages
+export_stack | Expor&t Stack…
+    Write labels, objects, tracks and a film of all pages
+
 undo | &Undo | <Undo> | undo
     Revert the last edit
 redo | &Redo | Ctrl+Shift+Z | redo

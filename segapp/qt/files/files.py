@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject, Signal
 from segapp.app.workspace import FolderWorkspace
 from segapp.imaging.colour import default_classes
 from segapp.io.desktop import SAMPLES
+from segapp.io.films import is_film
 from segapp.io.project import is_project
+from segapp.io.stacks import frames_of, has_pages, open_stack
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.validation import sanitize
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from segapp.app.project_store import ProjectStore
+    from segapp.io.stacks import StackFile
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
 
@@ -75,6 +78,8 @@ class Files(QObject):
         self._is_reading = False
         self._began = 0.0  # of the present reading, as of `time.monotonic`
         self._jobs = Jobs("reading", self)
+        self.stack: StackFile | None = None
+        """The stack whose pages are worked through, if they are one."""
 
     @property
     def workspace(self) -> FolderWorkspace:
@@ -86,12 +91,37 @@ class Files(QObject):
     def open(self, path: Path) -> None:
         """Open an image, a project or a folder."""
         path = path.absolute()
+        if self.workspace.index(path) is None and has_pages(path):
+            self._open_stack(path)
+            return
         if path.is_dir():
             self.open_folder(path)
             return
         if self.workspace.images and self.workspace.index(path) is None:
             self._leave_folder()
         self._read(path)
+
+    def _open_stack(self, path: Path) -> None:
+        """List the pages of a file; one with a single page is opened as any other."""
+
+        def take(stack: StackFile) -> None:
+            pages = list(stack.paths)
+            self._store.policy.begin(pages, None)
+            self._set_folder(FolderWorkspace(pages, None, self._store.policy), stack)
+            self._read(pages[0], remembered=path)
+
+        def fail(error: Exception) -> None:
+            if path.is_dir() or is_film(path):
+                self.failed.emit(translate(error) or type(error).__name__, details_of(error))
+                return
+            self._leave_folder()
+            self._read(path)
+
+        def work() -> Iterator[StackFile]:
+            yield open_stack(path)
+
+        self._jobs.run(work, take, fail, self._end_reading)
+        self._begin_reading(path.name)
 
     def open_folder(self, path: Path, at: Path | None = None) -> None:
         """List a folder's images and open one: ``at``, or the last one, or the first."""
@@ -102,7 +132,7 @@ class Files(QObject):
             if not workspace.images:
                 self.failed.emit(self.tr("There is no image in {}.").format(sanitize(path)), "")
                 return
-            self._set_folder(workspace)
+            self._set_folder(workspace, frames_of(path, workspace.images))
             first = workspace.last or workspace.images[0]
             self._read(at if at in workspace.images else first, remembered=path)
             self._step, self._has_arrived = 1, True
@@ -142,8 +172,8 @@ class Files(QObject):
         self._leave_folder()
         self._start(path.name, lambda: open_pasted(image, path))
 
-    def _set_folder(self, workspace: FolderWorkspace) -> None:
-        self._target = None
+    def _set_folder(self, workspace: FolderWorkspace, stack: StackFile | None = None) -> None:
+        self._target, self.stack = None, stack
         self._prefetch.clear()
         self.folder.begin(workspace)
         self.folder_changed.emit()

@@ -148,7 +148,7 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
     found = read_project(path)
     project = found.require()
     image = (image or project.image_path).absolute()
-    if not page_file(image).is_file():
+    if not page_file(image).exists():
         yield ImageMissing(path, project)
         return
     picture = load_image(image, project.document.display)

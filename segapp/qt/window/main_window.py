@@ -28,6 +28,7 @@ from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.object_panel import ObjectPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
+from segapp.qt.panels.stack_bar import StackBar
 from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.view_bar import ViewBar
 from segapp.qt.session.live_preview import LivePreview
@@ -44,6 +45,7 @@ from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
 from segapp.qt.window.object_commands import ObjectCommands
 from segapp.qt.window.proposing import ProposalController
 from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
+from segapp.qt.window.stack_commands import StackController
 from segapp.qt.window.theme import Theme
 from segapp.qt.window.truth_commands import TruthCommands
 
@@ -128,7 +130,8 @@ class MainWindow(QMainWindow):
         self.explaining = ExplainController(self.session, self.canvas, self)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
-        self.setCentralWidget(_below(self.canvas, self.view_bar))
+        self.stack_bar = StackBar(self.commands)
+        self.setCentralWidget(_below(self.canvas, self.view_bar, self.stack_bar))
         self.menus = Menus(self.menuBar(), self.commands)
         self.class_panel = ClassPanel(self.commands)
         self.class_panel.objects.addWidget(self.object_panel)
@@ -165,6 +168,9 @@ class MainWindow(QMainWindow):
             self.session, self.files, self.preferences, self.labelling_view, self.canvas, self
         )
         self.truth_commands = TruthCommands(self.session, self.canvas, self.status.truth, self)
+        self.stacks = StackController(
+            self.session, self.files, self.store, self.stack_bar, self.commands, self
+        )
         shown = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
             self.session, self.files, self.store, self.autosave, self.preferences, shown, self
@@ -294,6 +300,7 @@ class MainWindow(QMainWindow):
                 docks.files,
                 self.canvas,
                 self.view_bar,
+                self.stack_bar,
                 docks.paint,
                 *tabs,
                 *docks.tabs,
@@ -355,6 +362,7 @@ class MainWindow(QMainWindow):
                 self.answer_commands,
                 self.object_commands,
                 self.folder,
+                self.stacks,
                 self.measuring,
                 self.truth_commands,
                 self.alike_suggestion,
@@ -365,14 +373,15 @@ class MainWindow(QMainWindow):
         event.accept()
 
 
-def _below(canvas: Canvas, bar: ViewBar) -> QWidget:
-    """Return the canvas with a bar below it."""
+def _below(canvas: Canvas, *bars: QWidget) -> QWidget:
+    """Return the canvas with bars below it."""
     holder = QWidget()
     column = QVBoxLayout(holder)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
     column.addWidget(canvas, 1)
-    column.addWidget(bar)
+    for bar in bars:
+        column.addWidget(bar)
     return holder
 
 

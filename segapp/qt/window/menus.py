@@ -28,6 +28,8 @@ _FILE = (
 )
 _FOLDER = """previous next next_undone next_useful - done - carry_over apply_to_undone
     - share_classes take_classes import_classes - review find_similar - export_folder"""
+_STACK = """play previous_time next_time - propagate propagate_next propagate_sure
+    undo_propagation - unsure_page interpolate - project_max project_mean - export_stack"""
 _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask copy_cutout paste"
 _PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches
     - larger smaller - @left_class @right_class swap keep_others
@@ -75,6 +77,7 @@ class Menus:
         for title, entries in (
             (tr("&File"), _FILE),
             (tr("F&older"), _FOLDER),
+            (tr("Stac&k"), _STACK),
             (tr("&Edit"), _EDIT),
             (tr("&Paint"), _PAINT),
             (tr("Ob&jects"), _OBJECTS),

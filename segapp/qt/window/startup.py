@@ -114,6 +114,7 @@ def _connect_session(window: MainWindow) -> None:
         window.mark_commands.message,
         window.measuring.message,
         window.truth_commands.message,
+        window.stacks.message,
     ):
         message.connect(window.show_message)
 
@@ -301,6 +302,7 @@ def _connect_actions(window: MainWindow) -> None:
         "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())
+    window.stacks.connect_actions()
     actions["live"].toggled.connect(session.answers.set_live)
     actions["keep_others"].toggled.connect(window.brush.set_keep_others)
     actions["propose"].toggled.connect(window.proposing.set_on)

@@ -162,3 +162,16 @@ def test_initial_labels_of_another_size_are_refused(scene):
     rgb, labels, *_ = scene
     with pytest.raises(ValueError, match=r"before\.png has 160 x 80 pixels: wanted the image's"):
         answered(rgb, start_of(labels[:80]))
+
+
+def test_a_stroke_beside_a_small_object_leaves_it_a_dab():
+    labels = np.ones((60, 80), np.uint8)
+    labels[28:34, 38:44] = 0
+    initial = InitialLabels.from_labelling(
+        Labelling(labels, np.ones(labels.shape, np.float32), labels.astype(np.uint32), 2, 1), "one"
+    )
+    stroke = Stroke(((46.0, 31.0),), 4.0, 1)
+    seeded = seeds_from_labels(Document(strokes=(stroke,), initial=initial), labels)
+    (dab,) = [mark for mark in seeded.strokes if mark.label == 0]
+    assert labels[int(dab.points[0][1]), int(dab.points[0][0])] == 0
+    assert np.hypot(dab.points[0][0] - 46, dab.points[0][1] - 31) > 4

@@ -68,7 +68,7 @@ def iter_images(folder: Path) -> Iterator[Path]:
         for entry in os.scandir(folder)
         if entry.name.lower().endswith(IMAGE_SUFFIXES)
         and not entry.name.startswith(".")
-        and entry.is_file()
+        and _is_file(entry)
     ]
     stems = {path.stem for path in found}
     files = sorted(path for path in found if not _belongs_to(path.stem, stems))
@@ -108,7 +108,7 @@ def left_out(folder: Path) -> LeftOut:
     for entry in os.scandir(folder):
         name = entry.name.lower()
         own = name.endswith(PROJECT_SUFFIX) or name in _OWN_FILES
-        if own or not entry.is_file():
+        if own or not _is_file(entry):
             continue
         if not name.endswith(IMAGE_SUFFIXES):
             if not name.startswith("."):
@@ -119,6 +119,13 @@ def left_out(folder: Path) -> LeftOut:
             found.append(Path(entry.name).stem)
     companions = sum(_belongs_to(stem, set(found)) for stem in found)
     return LeftOut(dict(sorted(others.items())), companions, hidden)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:

@@ -1,6 +1,6 @@
 """Command line: ``python -m tests.campaign --minutes 30 --seed 1``.
 
-``--only kills,users,faults,soak,files`` chooses parts.
+``--only kills,power,shared,folders,users,faults,soak,files`` chooses parts.
 ``--full`` instead of ``--minutes`` goes on until as much was tried as a full run asks for.
 """
 
@@ -12,17 +12,31 @@ import os
 import sys
 import time
 
-PARTS = ("faults", "users", "kills", "soak", "files")
-# Of the minutes that are given; faults take as long as they take.
-SHARES = {"users": 0.25, "kills": 0.45, "soak": 0.2, "files": 0.1}
+PARTS = ("faults", "folders", "users", "kills", "power", "shared", "soak", "files")
+# Of the minutes that are given; faults and folders take as long as they take.
+SHARES = {"users": 0.2, "kills": 0.3, "power": 0.1, "shared": 0.15, "soak": 0.15, "files": 0.1}
 PLENTY = 10**9
-# A full run: kills, actions of each kind of user, strokes, mutants of each reader.
-FULL = {"kills": 200, "users": 5000, "soak": 2000, "files": 1000}
+# A full run: kills, power losses, actions in two windows and of each kind of user, strokes,
+# mutants of each reader.
+FULL = {
+    "kills": 300,
+    "power": 20,
+    "shared": 20_000,
+    "users": 5000,
+    "soak": 2000,
+    "files": 1000,
+}
 MUTANTS_A_SECOND = 8  # of each reader, on a machine that others use too
 
 
 def _part(name):
-    modules = {"users": "random_users", "files": "hostile_files"}
+    modules = {
+        "users": "random_users",
+        "files": "hostile_files",
+        "folders": "hostile_folders",
+        "power": "power_loss",
+        "shared": "shared_folders",
+    }
     return importlib.import_module(f"tests.campaign.{modules.get(name, name)}")
 
 
@@ -30,7 +44,7 @@ def run(name, seed, seconds=None):
     """Run one part for some seconds, or in full; return its rows."""
     from tests.campaign.results import Failure, Row
 
-    if name == "faults":
+    if name in ("faults", "folders"):
         return _part(name).run()
     if name != "files":
         return _part(name).run(seed, FULL[name] if seconds is None else PLENTY, seconds)
@@ -46,13 +60,32 @@ def run(name, seed, seconds=None):
 
 def replay(words):
     """Do once more what failed: the words are those of the table."""
-    from tests.campaign import faults, hostile_files, kills, random_users, soak
+    from tests.campaign import (
+        faults,
+        hostile_files,
+        hostile_folders,
+        kills,
+        power_loss,
+        random_users,
+        shared_folders,
+        soak,
+    )
+    from tests.campaign.results import Row
 
     part, *rest = words.split(":")
-    if part == "kills":
+    if part in ("kills", "power"):
         rows = {}
-        kills.chain(rest[0], int(rest[1]), rows)
+        if rest[0] == "saves":
+            return [power_loss.cut_saves(rest[1], int(rest[2]))]
+        (kills if part == "kills" else power_loss).chain(rest[0], int(rest[1]), rows)
         return list(rows.values())
+    if part == "shared":
+        row, (kind, seed, *counts) = Row("shared", words), rest
+        with kills.Nursery() as nursery:
+            shared_folders.pair(kind, seed, *map(int, counts), nursery, row)
+        return [row]
+    if part == "folders":
+        return hostile_folders.run([rest[0]], 0)
     if part == "batch":
         return [kills.batch(rest[0], int(rest[1]))]
     if part == "users":
@@ -65,7 +98,7 @@ def replay(words):
     if part == "files":
         sys.stdout.write(hostile_files.replayed(":".join(rest)) + "\n")
         return []
-    raise ValueError(f"replay: wanted kills, batch, users, faults, soak or files, got {part}")
+    raise ValueError(f"replay: wanted {', '.join(PARTS)} or batch, got {part}")
 
 
 def main():

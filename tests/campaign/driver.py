@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -22,12 +23,14 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from segapp.model.document import Document
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import RestoreDialog
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
 from segapp.qt.window.startup import build_window, open_initial
+from tests.segapp.qt.conftest import QuickSegmenter
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 # Milliseconds between two actions, and how often each kind of life does what besides painting.
@@ -61,11 +64,36 @@ class Log:
         self.note(what, image=str(path), **values)
 
 
+class Heartbeat(QTimer):
+    """Measures the longest time in which the window's thread answered nothing.
+
+    Time in which it only waited for a processor that others had does not count, as Linux tells
+    it for each thread.
+    """
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.longest, self._last = 0.0, self._now()
+        self.timeout.connect(self._beat)
+        self.start(10)
+
+    @staticmethod
+    def _now():
+        place = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        waited = int(place.read_text().split()[1]) / 1e9 if place.exists() else 0.0
+        return time.monotonic() - waited
+
+    def _beat(self):
+        now = self._now()
+        self.longest, self._last = max(self.longest, now - self._last), now
+
+
 class Hand:
     """Paints, saves, exports and changes pictures by events, as a user does."""
 
     def __init__(self, window, log, life):
         self._window, self._log, self._life = window, log, life
+        self.n_actions = 0
         self._rng = random.Random(life["seed"])
 
     def work(self):
@@ -121,6 +149,56 @@ class Hand:
     def switch(self):
         self._window.files.open(Path(self._rng.choice(self._life["images"])))
 
+    def annotate(self):
+        """Paint both classes on each image of one's own, and flag it, to the next undone."""
+        window, left = self._window, [Path(path) for path in self._life["own"]]
+        window.files.open(left[0])
+        for path in left:
+            _until(lambda p=path: window.session.state.path == p and not window.files.is_reading)
+            for _ in range(2):
+                self.stroke()
+            window.commands["done"].trigger()
+            self.n_actions += 3
+            if path != left[-1]:
+                window.commands["next_undone"].trigger()
+            QTest.qWait(self._rng.randint(0, 60))
+
+    def share(self):
+        """Act at random on a folder; paint and flag the images of one's own alone."""
+        window, own = self._window, {Path(path) for path in self._life["own"]}
+        window.files.open(min(own))
+        _until(lambda: window.session.state.path in own and not window.files.is_reading)
+        for _ in range(self._life["count"]):
+            self.n_actions += 1
+            ours = window.session.state.path in own and not window.files.is_reading
+            acts = ("stroke", "stroke", "stroke", "undo", "done", "save") if ours else ()
+            act = self._rng.choice((*acts, "next", "previous", "next_undone"))
+            if act == "stroke":
+                self.stroke()
+            elif act in ("next", "previous", "next_undone") and self._rng.random() < 0.3:
+                window.files.open(self._rng.choice(sorted(own)))
+            else:
+                window.commands[act].trigger()
+            QTest.qWait(self._rng.choice((0, 0, 0, 5, 30)))
+
+    def end(self, heart):
+        """Close the window as a user does, and note what the folder must hold now."""
+        window, own = self._window, [Path(path) for path in self._life["own"]]
+        _until(lambda: not window.files.is_reading)
+        QTest.qWait(1500)
+        kept, workspace = {}, window.files.workspace
+        for path in own:
+            state = window.session.state_of(path)
+            document = Document() if state is None else state.document
+            kept[str(path)] = {
+                "n": len(document.strokes),
+                "digest": digest_of(document),
+                "done": workspace.status(path).value == "done",
+            }
+        window.close()
+        _until(lambda: not window.isVisible())
+        self._log.note("closed", kept=kept, actions=self.n_actions, hang=heart.longest)
+
     def export(self):
         self._window.commands["export"].trigger()
         dialog = self._window.findChild(ExportDialog)
@@ -134,6 +212,14 @@ class Hand:
         for left in self._window.findChildren(ExportDialog):
             if left.isVisible():
                 left.reject()
+
+
+def _until(is_so, seconds=60.0):
+    until = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError("the window did not get that far")
+        QTest.qWait(5)
 
 
 def _answer_dialogs(window, log):
@@ -162,7 +248,8 @@ def live(life):
     log = Log(life["log"])
     log.note("born", pid=os.getpid())
     file_dialogs.ask_project = lambda _, proposed: proposed
-    session = Session()
+    together = life["kind"] in ("annotator", "shared")
+    session = Session(QuickSegmenter) if together else Session()
     window = build_window(session, Preferences())
 
     def report(kind, error, trace):
@@ -182,6 +269,11 @@ def live(life):
         QTest.qWait(5)
     log.document("opened", session.state.path, session.document)
     log.note("ready")
+    if together:
+        heart, hand = Heartbeat(window), Hand(window, log, life)
+        (hand.annotate if life["kind"] == "annotator" else hand.share)()
+        hand.end(heart)
+        return
     if life["kind"] == "idle":
         QTest.qWait(1500)
         log.note("quiet", copies=len(session.unsaved_states()))

@@ -26,7 +26,8 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from segapp.app import project_store
-from segapp.app.recovery import orphaned_folders
+from segapp.app.project_store import SaveLocation
+from segapp.app.recovery import newest_first, orphaned_folders
 from segapp.batch.cases import find_cases
 from segapp.batch.execution import run_tasks, run_tasks_remotely
 from segapp.batch.task import Task
@@ -43,6 +44,7 @@ from segapp.qt.window import main_window, startup
 from segapp.qt.window.startup import build_window
 from shlcore import parallel
 from shlcore.parallel import ClusterError
+from tests.campaign.driver import Heartbeat
 from tests.campaign.folders import application, draw, own_folders
 from tests.campaign.kills import ROOT, _batch, _cases
 from tests.campaign.random_users import wait
@@ -304,6 +306,65 @@ def a_clock_that_is_set_back():
             folder.release()
 
 
+def a_clock_that_jumps():
+    """Two crashes on one picture while the clock goes wrong: the work with more edits is newer."""
+    for jump in (-86400, 86400):
+        with desk() as at:
+            at.stroke()
+            assert save_now(at.window, at.folder / "picture.segapp")
+            at.stroke(1)
+            wait(lambda a=at: a.copies() == [2], "a copy")
+            crashed = at.folder / "crashed"
+            shutil.copytree(at.root, crashed / "first", dirs_exist_ok=True)
+            at.window.session.undo()
+            at.stroke(2)
+            at.stroke(3)
+            wait(lambda a=at: a.copies() == [3], "a copy")
+            shutil.copytree(at.root, crashed / "second", dirs_exist_ok=True)
+            for number, name in enumerate(("first", "second")):
+                for file in (crashed / name).glob("*/*.segapp"):
+                    moment = time.time() + number * jump
+                    os.utime(file, (moment, moment))
+            folders = [
+                each
+                for name in ("first", "second")
+                for each in orphaned_folders(crashed / name, at.window.store.search)
+            ]
+            copies = newest_first([copy for folder in folders for copy in folder.copies])
+            assert [len(copy.state.document.strokes) for copy in copies] == [3, 2]
+            assert not any(copy.outdated for copy in copies)
+            for folder in folders:
+                folder.release()
+
+
+def a_slow_disk(seconds=4.0):
+    """Each sync takes seconds: painting, saving by hand and closing go on."""
+    real = os.fsync
+
+    def slow(handle):
+        time.sleep(seconds)
+        real(handle)
+
+    with desk() as at:
+        at.window.store.policy.choose(SaveLocation.BESIDE)
+        heart, target = Heartbeat(at.window), at.image.with_suffix(".segapp")
+        with mock.patch("os.fsync", slow):
+            for number in range(4):
+                at.stroke(number)
+                at.window.commands["save"].trigger()
+                wait_a_moment()
+            at.window.close()  # which goes on in the background
+            wait(lambda: not at.window.isVisible(), "the end")
+        assert len(load_project(target).document.strokes) == 4
+        assert not at.told, at.told
+        assert heart.longest < 1, f"hung for {heart.longest:.2f} s"
+
+
+def wait_a_moment():
+    until = time.monotonic() + 0.3
+    wait(lambda: time.monotonic() > until, "a moment")
+
+
 def a_state_folder_that_is_missing():
     with desk() as at:
         at.stroke()
@@ -442,6 +503,8 @@ FAULTS = {
         an_image_that_is_deleted,
         an_image_that_is_changed,
         a_clock_that_is_set_back,
+        a_clock_that_jumps,
+        a_slow_disk,
         a_state_folder_that_is_missing,
         a_memory_that_is_too_small,
         a_batch_whose_worker_is_killed,

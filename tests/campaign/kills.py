@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,7 @@ ROOT = Path(__file__).parents[2]
 KINDS = ("steady", "hasty", "paused", "mixed")
 MOMENTS = ("any", "any", "autosave", "save", "restore", "switch")
 WORDS = {"any": "any moment", "save": "a save or an export", "autosave": "a copy"}
+ENDINGS = {"kills": "killed", "power": "power lost"}
 PROMISE = 2.0  # seconds from a stroke's end until it is safe
 PATIENCE = 90.0  # seconds, for a start on a machine that may be busy
 BLANK = digest_of(Document())
@@ -145,15 +146,19 @@ class Chain:
                 self.wait_for_moment(moment)
         finally:
             killed = time.time()
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            self.stop(pid)
             watch.end()
-            while alive(pid):
-                time.sleep(0.002)
         self.entries = self.read()[seen:]
         self.check_start()
         self.expect(killed, watch)
         self.check_files()
+
+    def stop(self, pid):
+        """End the program without a warning."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        while alive(pid):
+            time.sleep(0.002)
 
     def wait(self, pid, seen, what):
         until = time.monotonic() + PATIENCE
@@ -256,18 +261,24 @@ def _may_come(before, changes, safe):
     return [*before, *digests] if last is None else digests[last:]
 
 
-def chain(seed, n_kills, rows, nursery=None):
+@contextmanager
+def _plain_folder(seed, nursery):
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        yield Chain(folder, seed, nursery)
+
+
+def chain(seed, n_kills, rows, nursery=None, part="kills", lives_in=_plain_folder):
     """Kill ``n_kills`` times; return whether all was well."""
     if nursery is None:
         with Nursery() as own:
-            return chain(seed, n_kills, rows, own)
+            return chain(seed, n_kills, rows, own, part, lives_in)
     rng = random.Random(str(seed))
-    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        lives = Chain(folder, rng.randint(0, 10**9), nursery)
+    with lives_in(rng.randint(0, 10**9), nursery) as lives:
         for number in range(n_kills):
             kind, moment = rng.choice(KINDS), rng.choice(MOMENTS)
             kind = "mixed" if moment in ("save", "switch") else kind
-            row = rows.setdefault(moment, Row("kills", f"killed at {WORDS.get(moment, moment)}"))
+            what = f"{ENDINGS[part]} at {WORDS.get(moment, moment)}"
+            row = rows.setdefault(moment, Row(part, what))
             row.tried += 1
             try:
                 lives.life(kind, moment)
@@ -276,7 +287,7 @@ def chain(seed, n_kills, rows, nursery=None):
                 if number == n_kills - 1:
                     lives.end()
             except PromiseError as error:
-                row.failures.append(Failure(f"kills:{seed}:{n_kills}", f"life {number}: {error}"))
+                row.failures.append(Failure(f"{part}:{seed}:{n_kills}", f"life {number}: {error}"))
                 return False
             finally:
                 row.count(late=lives.late)

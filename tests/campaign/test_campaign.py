@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import faults, kills, processor, random_users, soak
+from tests.campaign import (
+    faults,
+    hostile_folders,
+    kills,
+    power_loss,
+    processor,
+    random_users,
+    shared_folders,
+    soak,
+)
 from tests.campaign.__main__ import PARTS, SHARES
 from tests.campaign.results import Failure, Row, table
 
@@ -21,6 +30,7 @@ IN_SECONDS = (
     "an_image_that_is_deleted",
     "an_image_that_is_changed",
     "a_clock_that_is_set_back",
+    "a_clock_that_jumps",
     "a_state_folder_that_is_missing",
     "a_memory_that_is_too_small",
     "a_scheduler_that_is_mute",
@@ -55,6 +65,41 @@ def test_some_strokes_with_live_update_cost_no_thread():
 def test_a_kill_costs_no_stroke_older_than_two_seconds():
     rows = {}
     assert kills.chain("sample", 1, rows), failures(rows.values())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("qapp")
+def test_a_slow_disk_stops_neither_the_window_nor_its_end():
+    faults.a_slow_disk(0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not power_loss.can_mount(), reason="only root mounts a disk to shut down")
+def test_a_power_loss_costs_no_stroke_older_than_two_seconds():
+    rows = {}
+    assert power_loss.chain("sample", 1, rows), failures(rows.values())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the disk is read through /proc")
+def test_a_save_that_is_cut_off_at_any_step_leaves_the_one_before_or_itself():
+    assert failures([power_loss.cut_saves("sample", 2)]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["annotator", "shared"])
+def test_two_windows_share_a_folder(kind):
+    row = Row("shared", kind)
+    with kills.Nursery() as nursery:
+        shared_folders.pair(kind, "sample", 4, 30, nursery, row)
+    assert failures([row]) == []
+    assert row.tried > 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("name", ["links_to_nothing", "pipes", "a_link_to_the_folder_itself"])
+def test_a_folder_of_a_stranger_does_no_harm(name):
+    assert failures(hostile_folders.run([name], 0)) == []
 
 
 @pytest.mark.slow
@@ -113,5 +158,5 @@ def test_the_table_names_what_failed_and_how_to_see_it_again():
 
 
 def test_the_minutes_are_shared_among_all_parts():
-    assert set(SHARES) | {"faults"} == set(PARTS)
+    assert set(SHARES) | {"faults", "folders"} == set(PARTS)
     assert sum(SHARES.values()) == pytest.approx(1)

@@ -1,5 +1,7 @@
 """The workspace of a folder: progress, classes and display, and the files that hold them."""
 
+import os
+
 import pytest
 from PIL import Image
 
@@ -197,6 +199,12 @@ def test_only_images_are_listed_and_by_name(tmp_path):
     (tmp_path / "folder.png").mkdir()
     names = listed(tmp_path, "b.PNG", "a.jpg", ".hidden.png", "notes.txt", "a.segapp")
     assert names == ["a.jpg", "b.PNG"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+def test_a_link_to_itself_hides_no_image(tmp_path):
+    (tmp_path / "a.png").symlink_to(tmp_path / "a.png")
+    assert listed(tmp_path, "b.png") == ["b.png"]
 
 
 @pytest.mark.parametrize("word", ["strokes", "truth", "anno", *FORMATS])

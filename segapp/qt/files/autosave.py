@@ -31,6 +31,9 @@ Result = TypeVar("Result")
 # Milliseconds from the first edit after a write to the next one: strokes in quick succession
 # make one write, and what remains of the promised two seconds is for the disk.
 _DELAY = 800
+# Milliseconds from an answer to its write, where its strokes are saved already: it can be made
+# again, and is mostly written with the next stroke.
+_ANSWER_DELAY = 3000
 
 
 def current_answer(session: Session, state: PictureState) -> Answer | None:
@@ -53,12 +56,8 @@ class _Request:
 class _NewAnswer:
     """The answer to the user's latest work, until a project has it."""
 
-    path: Path
     inputs: TrainingInputs
     answer: Answer
-
-    def is_of(self, state: PictureState) -> bool:
-        return self.path == state.path and self.inputs == state.content.training_inputs
 
 
 class Autosave(QObject):
@@ -82,11 +81,12 @@ class Autosave(QObject):
         self._queue = SaveQueue()
         self._requests: deque[_Request] = deque()
         self._targets: dict[Path, Path] = {}  # by image, of these requests
-        self._new_answer: _NewAnswer | None = None
+        self._new_answers: dict[Path, _NewAnswer] = {}
         self._hindered: dict[Path, Exception] = {}  # images whose projects could not be written
         self._closed = False
         self._timer = self._single_shot(self._write_next)
         self._retry_timer = self._single_shot(self._retry)
+        self._answer_timer = self._single_shot(self._write_answers)
         self._jobs = Jobs("autosave", self)
         session.document_changed.connect(self._watch)
         session.settings_changed.connect(self._watch)
@@ -126,17 +126,19 @@ class Autosave(QObject):
             return
         if state.history.past is None:
             return  # opening a picture writes nothing
-        self._new_answer = _NewAnswer(state.path, state.content.training_inputs, answer)
-        if not state.unsaved:
-            self._queue.add(state.path)
-            if not self._timer.isActive():
-                self._timer.start(_DELAY)
+        self._new_answers[state.path] = _NewAnswer(state.content.training_inputs, answer)
+        self._answer_timer.start(_ANSWER_DELAY)
+
+    def _write_answers(self) -> None:
+        for path in self._new_answers:
+            self._queue.add(path)
+        self._write_next()
 
     def write_soon(self) -> None:
         """Write everything that is unsaved, without waiting for more."""
         for state in self._session.unsaved_states():
             self._queue.add(state.path)
-        self._write_next()
+        self._write_answers()
 
     def copy_replaced(self, state: PictureState) -> None:
         """Copy unsaved work that an opened project has replaced, in case of a crash."""
@@ -168,8 +170,9 @@ class Autosave(QObject):
 
     def task(self, state: PictureState) -> SaveTask:
         """Return the task of saving work in its project without asking."""
-        folder, new = self._store.policy.writing_folder(state.path), self._new_answer
-        if new is not None and new.is_of(state):
+        folder = self._store.policy.writing_folder(state.path)
+        new = self._new_answers.get(state.path)
+        if new is not None and new.inputs == state.content.training_inputs:
             return SaveTask(state, folder, new.answer, answer_is_new=True)
         return SaveTask(state, folder, current_answer(self._session, state))
 
@@ -230,8 +233,9 @@ class Autosave(QObject):
 
     def _note_saving(self, result: SaveResult) -> None:
         state = result.task.state
-        if self._new_answer is not None and self._new_answer.answer is result.task.answer:
-            self._new_answer = None
+        new = self._new_answers.get(state.path)
+        if new is not None and result.task.answer is new.answer:
+            del self._new_answers[state.path]
         if result.location is not None:
             if self._hindered.pop(state.path, None) is not None:
                 self.conflicts_changed.emit()
@@ -271,6 +275,7 @@ class Autosave(QObject):
         self._closed = True
         self._timer.stop()
         self._retry_timer.stop()
+        self._answer_timer.stop()
         if not self._jobs.close(timeout):
             return False  # it still writes: its copy is offered at the next start
         self._store.close()

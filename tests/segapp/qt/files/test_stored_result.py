@@ -129,11 +129,11 @@ def test_an_answer_that_comes_after_its_strokes_were_saved_is_saved(
     assert load_project(path).labels is None
     gated.gate.release(99)
     qtbot.waitUntil(lambda: window.session.answers.is_current)
-    window.autosave._timer.timeout.emit()
+    window.autosave._answer_timer.timeout.emit()
     assert window.autosave.wait(20)
     project = load_project(path)
     assert project.labels is not None
     assert tuple(project.document.strokes) == MARKS
     written = path.read_bytes()
     assert window.autosave.wait(20)
-    assert (path.read_bytes(), window.autosave._new_answer) == (written, None)
+    assert (path.read_bytes(), window.autosave._new_answers) == (written, {})

@@ -70,6 +70,16 @@ def test_importing_loads_no_qt(module):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_the_window_paints_before_the_learner_is_loaded():
+    code = (
+        "import sys, segapp.qt.window.startup\n"
+        "heavy = {'sklearn', 'skimage', 'scipy.ndimage', 'scipy.sparse', 'matplotlib'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.stderr.decode().strip() == ""
+
+
 def test_the_search_finds_what_it_looks_for():
     assert bound_to_a_system("import fcntl") == ["fcntl"]
     assert bound_to_a_system("if x:\n    from pwd import getpwuid") == ["pwd"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from segapp.app.folder_learning import FolderMemory
 from segapp.app.folder_tasks import (
     AnnotatedImage,
     TaskStep,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
+    from segapp.app.folder_learning import FolderMemory
     from segapp.app.project_store import ProjectStore
     from segapp.app.state import Content
     from segapp.app.workspace import FolderWorkspace
@@ -268,7 +269,6 @@ class CarryOver(QObject):
         self.on = False
         self._source: AnnotatedImage | None = None
         self._labels: NDArray[np.uint8] | None = None  # of the source
-        self._memory = FolderMemory()
         self._model: tuple[AnnotatedImage, LearntModel] | None = None
         self._carrying = Jobs("carrying over", self)
         self._applying = Jobs("applying to all", self)
@@ -288,7 +288,13 @@ class CarryOver(QObject):
     def _forget(self) -> None:
         """Forget the images of another folder."""
         self._carrying.cancel()
-        self._memory = FolderMemory()
+        self.__dict__.pop("_memory", None)
+
+    @cached_property
+    def _memory(self) -> FolderMemory:
+        from segapp.app.folder_learning import FolderMemory  # which loads the learner
+
+        return FolderMemory()
 
     def set_on(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Carry over from now on, this picture included, or no more."""

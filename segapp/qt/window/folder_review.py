@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRectF, Qt, Signal
@@ -17,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.app.folder_learning import FolderMemory, ImagesRead, LabelledImage
 from segapp.imaging.components import component_at
 from segapp.io.folder_files import ImageStatus
 from segapp.model.settings import wants_encoder
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from segapp.app.folder_learning import Similar, Usefulness
+    from segapp.app.folder_learning import (
+        FolderMemory,
+        ImagesRead,
+        LabelledImage,
+        Similar,
+        Usefulness,
+    )
     from segapp.app.project_store import ProjectStore
     from segapp.engine.review import Suspect
     from segapp.qt.actions.actions import Actions
@@ -128,7 +134,6 @@ class FolderReview(QObject):
         super().__init__(window)
         self._session, self._files, self._store = session, files, store
         self._task, self._canvas = task, canvas
-        self._memory = FolderMemory()
         self._jobs = Jobs("folder review", self)
         self._pointer: QPointF | None = None
         self._frame: QRectF | None = None  # to be shown when its image is there
@@ -148,9 +153,15 @@ class FolderReview(QObject):
     def _point(self, at: QPointF | None) -> None:
         self._pointer = at if at is not None else self._pointer
 
+    @cached_property
+    def _memory(self) -> FolderMemory:
+        from segapp.app.folder_learning import FolderMemory  # which loads the learner
+
+        return FolderMemory()
+
     def _forget(self) -> None:
         self._jobs.cancel()
-        self._memory = FolderMemory()
+        self.__dict__.pop("_memory", None)
         self.place_list.close()
 
     # Commands ---------------------------------------------------------------------------
@@ -204,6 +215,8 @@ class FolderReview(QObject):
 
     def _finished(self) -> list[LabelledImage]:
         """Return the images flagged as done, or all others with a result where none is."""
+        from segapp.app.folder_learning import LabelledImage  # which loads the learner
+
         workspace = self._files.workspace
         done = [p for p in workspace.images if workspace.status(p) is ImageStatus.DONE]
         finished = []
@@ -221,6 +234,8 @@ class FolderReview(QObject):
 
     def _run(self, work: Callable[[], Iterator[Found]], take: Callable[[Any], None]) -> None:
         def show(found: Found) -> None:
+            from segapp.app.folder_learning import ImagesRead  # which loads the learner
+
             if isinstance(found, ImagesRead):
                 text = self.tr("Reading {} of {}").format(found.done, found.total)
                 self._task.show_progress(text, found.done, found.total)

@@ -16,10 +16,11 @@ from segapp.engine.folder_model import (
     FinishedPicture,
     FolderModel,
     RegionTable,
+    Suspect,
+    review,
 )
 from segapp.engine.loading import open_encoder
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.review import Suspect, review
 from segapp.imaging.rasterise import rasterize_marks
 from segapp.io.folder_files import PROGRESS_FILE, read_progress
 from segapp.io.images import load_image

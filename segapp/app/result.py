@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.loading import EncodeImage
     from segapp.model.answer import Answer, Report, Update
+    from segapp.model.classes import ObjectMap
     from segapp.model.labelling import Labelling
-    from segapp.model.objects import ObjectMap
     from segapp.model.picture import Picture
 
 
@@ -191,9 +191,9 @@ class Result:
         SegappError
             When there is no such format or class, or the ending is another format's.
         """
-        from segapp.io.export.backdrop import backdrop_from_text
         from segapp.io.export.datasets import AnnotationScope
         from segapp.io.export.formats import ExportChoices, choose_format, default_format
+        from segapp.io.export.rasters import backdrop_from_text
 
         path = Path(path)
         backdrop = backdrop_from_text(background) if isinstance(background, str) else background

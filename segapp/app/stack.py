@@ -12,12 +12,10 @@ import numpy as np
 from segapp.app.inputs import picture_of
 from segapp.app.result import Result
 from segapp.app.segmenter import Segmenter
-from segapp.engine.matching import PageCells
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.propagation import AnsweredPage, propagate
-from segapp.imaging.interpolation import interpolate_labels
-from segapp.imaging.packed_labels import pack_labels, unpack_labels
-from segapp.imaging.tracks import Tracker
+from segapp.engine.propagation import AnsweredPage, PageCells, propagate
+from segapp.imaging.rle import pack_labels, unpack_labels
+from segapp.imaging.tracks import Tracker, interpolate_labels
 from segapp.io.deep_images import rerender
 from segapp.io.export.stacks import ExportedPage, ExportedStack, stack_format
 from segapp.io.project import PROJECT_SUFFIX, Project, load_project, save_project

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
+    from segapp.model.classes import Key
     from segapp.model.document import Marks, Stroke
     from segapp.model.labelling import InitialLabels
-    from segapp.model.objects import Key
 
 
 _BLANK = Document()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.engine.digests import program_digest
-from segapp.imaging.packed_labels import pack_labels, unpack_labels
+from segapp.imaging.rle import pack_labels, unpack_labels
 from segapp.io.marks import PackedMarks
 from segapp.io.pages import parse_page
 from segapp.io.project import Project
 from segapp.model.answer import Answer, Preview, StoredLabels
+from segapp.model.classes import ObjectMap
 from segapp.model.document import Marks
 from segapp.model.labelling import DeferredValues, Labelling
-from segapp.model.objects import ObjectMap
 from segapp.model.settings import Settings, to_plain
 from segapp.model.validation import SegappError
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from segapp.cli.console import CommandError
-from segapp.io.export.backdrop import backdrop_from_text
 from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, choose_format
 from segapp.io.export.polygon_formats import DEFAULT_SPLIT, DatasetSplit, PictureCopies
+from segapp.io.export.rasters import backdrop_from_text
 from segapp.io.pages import MAX_PAGES, with_page
 from segapp.model.picture import Scale
 from segapp.model.settings import (

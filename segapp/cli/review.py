@@ -17,7 +17,7 @@ from segapp.cli.console import (
     print_beside_progress,
     print_result,
 )
-from segapp.engine.review import Suspect, review
+from segapp.engine.folder_model import Suspect, review
 from segapp.io.export.tables import as_csv
 from segapp.io.images import load_image
 from segapp.model.validation import csv_cell, failure_message

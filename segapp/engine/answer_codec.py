@@ -14,7 +14,7 @@ import numpy as np
 from segapp.engine.digests import program_digest
 from segapp.engine.prior import RegionShares
 from segapp.engine.refinement import CutLabels
-from segapp.imaging.packed_labels import pack_labels, unpack_labels
+from segapp.imaging.rle import pack_labels, unpack_labels
 from segapp.io.marks import PackedMarks
 from segapp.model.answer import AnswerSnapshot
 from segapp.model.settings import to_plain

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.engine.geodesics import nearness
 from segapp.engine.likelihood import LARGEST_COST
+from segapp.engine.region_graph import nearness
 from segapp.model.settings import STROKE_DEPENDENT, FeatureGroup, Settings, dense_group
 from shlcore import Grams
 from shlcore.gram_matrices import LowRank
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.engine.geodesics import Geodesics
     from segapp.engine.region_classifier import Supervision
+    from segapp.engine.region_graph import Geodesics
 
     Columns = dict[FeatureGroup, NDArray[np.float64]]
 

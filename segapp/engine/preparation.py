@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.engine.descriptors import descriptor_kernel, local_statistics
 from segapp.engine.encoder_features import (
     FineRegionFeatures,
     diffuse,
@@ -17,7 +16,14 @@ from segapp.engine.encoder_features import (
     region_means,
     require_encoder_features,
 )
-from segapp.engine.features import Channels, ChannelScales, ColourImage, pixel_features
+from segapp.engine.features import (
+    Channels,
+    ChannelScales,
+    ColourImage,
+    descriptor_kernel,
+    local_statistics,
+    pixel_features,
+)
 from segapp.engine.kernels import fixed_groups, kernels_of, stroke_groups
 from segapp.engine.region_graph import RegionGraph
 from segapp.engine.superpixels import Prototypes, colour_palette, superpixels

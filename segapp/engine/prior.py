@@ -15,7 +15,7 @@ from segapp.model.validation import SegappError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.engine.geodesics import Geodesics
+    from segapp.engine.region_graph import Geodesics
     from segapp.engine.superpixels import Prototypes
     from segapp.model.document import Document, Mark
     from segapp.model.labelling import InitialLabels

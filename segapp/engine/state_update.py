@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.engine.answer_codec import PastAnswer
-from segapp.engine.descriptors import DESCRIPTOR_WEIGHT
-from segapp.engine.geodesics import Geodesics
+from segapp.engine.features import DESCRIPTOR_WEIGHT
 from segapp.engine.kernels import gram_matrices, kernel_names, stroke_features
 from segapp.engine.likelihood import (
     AppearanceModel,
@@ -27,6 +26,7 @@ from segapp.engine.region_classifier import (
     first_passes,
     make_estimator,
 )
+from segapp.engine.region_graph import Geodesics
 from segapp.imaging.rasterise import UNMARKED
 from segapp.model.answer import Report
 from segapp.model.labelling import Insight

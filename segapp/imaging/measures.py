@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.imaging.components import label_components
-from segapp.imaging.object_shades import touching_pairs
+from segapp.imaging.objects import touching_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.model.objects import Key, ObjectMap
+    from segapp.model.classes import Key, ObjectMap
 
 _PROPERTIES = (
     "label",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.model.classes import Key, ObjectMap
     from segapp.model.document import Document, Mark, Stroke
-    from segapp.model.objects import Key, ObjectMap
 
 # All edits take the objects that are found in the present answer, and return another document.
 # What an object is made of is held by its marks and, where it has none, by an anchor.

@@ -23,14 +23,13 @@ from segapp.io.deep_images import (
     blend_on_white,
     decode_deep_png,
     decode_deep_tiff,
+    decode_medical,
     is_deep_png,
     render_raw,
     rerender,
 )
-from segapp.io.films import is_film, open_film
+from segapp.io.films import is_film, is_zarr, open_film, open_zarr, zarr_description
 from segapp.io.folder_files import folder_scale
-from segapp.io.medical import decode_medical
-from segapp.io.ome_zarr import is_zarr, open_zarr, zarr_description
 from segapp.io.pages import (
     DAMAGE,
     MEDICAL_SUFFIXES,

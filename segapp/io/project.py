@@ -33,11 +33,10 @@ from segapp.model.answer import (
     AnswerSnapshot,
     StoredLabels,
 )
-from segapp.model.classes import MAX_CLASSES, ClassInfo
+from segapp.model.classes import MAX_CLASSES, ClassInfo, ObjectInfo
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import NO_MARKS, Document, Stroke
 from segapp.model.labelling import InitialLabels
-from segapp.model.objects import ObjectInfo
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
 from segapp.model.validation import (
     SegappError,
@@ -58,8 +57,8 @@ from shlcore.atomic_file import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from segapp.model.classes import Key
     from segapp.model.document import Mark
-    from segapp.model.objects import Key
     from segapp.model.settings import Settings
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from segapp.io.films import is_film, open_film
+from segapp.io.films import is_film, is_zarr, open_film, open_zarr
 from segapp.io.images import IMAGE_SUFFIXES, load_image
-from segapp.io.ome_zarr import is_zarr, open_zarr
 from segapp.io.pages import (
     DAMAGE,
     ImageError,

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from segapp.model.classes import Key
     from segapp.model.document import Document
     from segapp.model.explanation import PixelExplanation
     from segapp.model.labelling import Insight, Labelling
-    from segapp.model.objects import Key
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
@@ -203,7 +203,7 @@ class StoredLabels:
         SHA-256, in hexadecimal digits, of all that the labels depend on and of themselves; empty
         until it is known.
     labels
-        By `segapp.imaging.packed_labels`, of the image's size.
+        By `segapp.imaging.rle`, of the image's size.
     objects, keys
         The index map of the answer's objects, packed likewise, and the class and number of each;
         nothing where connectivity alone tells them apart.

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from segapp.model.classes import MAX_CLASSES, TWO_CLASSES, ClassInfo, background_index
+from segapp.model.classes import (
+    MAX_CLASSES,
+    TWO_CLASSES,
+    ClassInfo,
+    ObjectInfo,
+    background_index,
+    check_object_number,
+)
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
-from segapp.model.objects import ObjectInfo, check_object_number
 from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
@@ -19,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.model.classes import Key
     from segapp.model.labelling import InitialLabels
-    from segapp.model.objects import Key
 
 MAX_COORDINATE = 1e10
 """Pixels from the image's corner within which marks lie; sums of squares stay exact enough."""

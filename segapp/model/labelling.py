@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.model.objects import ObjectMap
+    from segapp.model.classes import ObjectMap
 
     Box = tuple[slice, slice]
 

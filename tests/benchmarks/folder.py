@@ -6,8 +6,8 @@
 
 Mistakes: two made folders, cells of two colours and grains of two textures on an uneven ground, 25
 objects in each picture. In the labels 5 % of the objects get the other class, are missing, or are
-shifted by 12 pixels; `segapp.engine.review` ranks areas, and one counts as found where its point
-lies in a planted change.
+shifted by 12 pixels; `segapp.engine.folder_model` ranks areas, and one counts as found where its
+point lies in a planted change.
 
 Strokes and order: each FOLDER is ``cells`` (made as above), a film with the folders ``images`` and
 ``masks``, or a data set in the layout of Gulshan with a prefix of names (``gulshan/:person``).
@@ -26,9 +26,8 @@ from scipy import ndimage
 from segapp.app.folder_learning import FolderLearner, code_index, usefulness
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import first_dabs, robot_stroke, score
-from segapp.engine.folder_model import SETTINGS, RegionTable
+from segapp.engine.folder_model import SETTINGS, RegionTable, review
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.review import review
 from segapp.engine.trainer import Trainer
 from segapp.io.images import load_image
 from segapp.model.answer import NotEnoughStrokes, final_answer

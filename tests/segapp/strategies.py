@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.objects import ObjectInfo
 
 numbers = st.floats(-20, 40, allow_nan=False)
 points = st.tuples(numbers, numbers)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from segapp.imaging.polygons import polygons
+from segapp.imaging.boundaries import polygons
 from segapp.imaging.rle import encode_counts, run_lengths
 from segapp.io.export.datasets import (
     AnnotationScope,

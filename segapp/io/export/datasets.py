@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.io.class_list import ClassList
-    from segapp.model.classes import ClassInfo
+    from segapp.model.classes import ClassInfo, ObjectInfo
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
-    from segapp.model.objects import ObjectInfo
     from segapp.model.picture import Picture
 
 _MAX_PATH_LENGTH = 20_000

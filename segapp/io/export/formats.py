@@ -16,8 +16,12 @@ from segapp.io.export.datasets import (
     ExportPlan,
     ItemRecord,
 )
-from segapp.io.export.index_maps import INDEX_MAP_FORMATS
-from segapp.io.export.label_images import write_label_ome, write_label_tiff, write_roi_set
+from segapp.io.export.label_images import (
+    INDEX_MAP_FORMATS,
+    write_label_ome,
+    write_label_tiff,
+    write_roi_set,
+)
 from segapp.io.export.polygon_formats import (
     DEFAULT_SPLIT,
     DatasetSplit,
@@ -44,7 +48,7 @@ from segapp.model.validation import SegappError, sanitize, short_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from segapp.io.export.backdrop import Backdrop
+    from segapp.io.export.rasters import Backdrop
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture, Scale

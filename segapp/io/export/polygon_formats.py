@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from segapp.imaging.polygons import polygons
+from segapp.imaging.boundaries import polygons
 from segapp.io.export.datasets import (
     AnnotationScope,
     DatasetFormat,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapp.imaging.polygons import Polygon
+    from segapp.imaging.boundaries import Polygon
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture

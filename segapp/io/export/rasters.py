@@ -4,35 +4,77 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageColor, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
 from segapp.imaging.matting import default_band_width, soft_edge
-from segapp.imaging.object_shades import shaded_labels
-from segapp.imaging.objects import objects_of
-from segapp.imaging.overlay import overlay
+from segapp.imaging.objects import objects_of, shaded_labels
+from segapp.imaging.overlay import overlay, with_scale_bar
 from segapp.imaging.rasterise import rasterize, rasterize_marks
-from segapp.imaging.scale_bar import with_scale_bar
-from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
+from segapp.io.images import load_image
 from segapp.model.classes import object_indices
 from segapp.model.validation import SegappError
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from segapp.imaging.matting import Matte
-    from segapp.io.export.backdrop import Backdrop
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document, Mark
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture, Scale
+
+
+Backdrop = tuple[int, int, int] | Path
+"""A colour, or the file of an image, which is scaled and cropped to cover the cut-out's size."""
+
+
+def backdrop_from_text(text: str) -> Backdrop:
+    """Read a colour, such as ``#ffcc00`` or ``white``, or else the path of an image.
+
+    >>> backdrop_from_text("#ffcc00"), backdrop_from_text("white")
+    ((255, 204, 0), (255, 255, 255))
+    >>> backdrop_from_text("beach.jpg")
+    PosixPath('beach.jpg')
+    """
+    try:
+        red, green, blue, *_ = ImageColor.getrgb(text)
+    except ValueError:
+        return Path(text)
+    return red, green, blue
+
+
+def backdrop_pixels(backdrop: Backdrop, size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return a background of a height and width, as ``H x W x 3``.
+
+    Raises
+    ------
+    ImageError
+        When its file is missing or no image.
+    """
+    height, width = size
+    if not isinstance(backdrop, Path):
+        return np.broadcast_to(np.array(backdrop, np.uint8), (height, width, 3))
+    image = Image.fromarray(load_image(backdrop).rgb)
+    return np.asarray(ImageOps.fit(image, (width, height), Image.Resampling.LANCZOS))
+
+
+def before_backdrop(
+    rgba: NDArray[np.uint8], backdrop: NDArray[np.uint8] | None
+) -> NDArray[np.uint8]:
+    """Put ``H x W x 4`` straight colours before a background, if there is one."""
+    if backdrop is None:
+        return rgba
+    alpha = rgba[..., 3:].astype(np.uint16)
+    mixed = rgba[..., :3] * alpha + backdrop * (255 - alpha)
+    return ((mixed + 127) // 255).astype(np.uint8)
 
 
 _TINT = 0.45  # opacity of the objects' colours over the picture

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 
-from segapp.imaging.scale_bar import scale_bar
+from segapp.imaging.overlay import scale_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable

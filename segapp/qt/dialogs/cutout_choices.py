@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from segapp.app.project_store import documents_folder
 from segapp.imaging.matting import MAX_EDGE_WIDTH
-from segapp.io.export.backdrop import Backdrop, backdrop_pixels
+from segapp.io.export.rasters import Backdrop, backdrop_pixels
 from segapp.model.validation import SegappError, sanitize
 from segapp.qt.files import file_dialogs
 from segapp.qt.i18n import translate

@@ -27,8 +27,13 @@ from PySide6.QtWidgets import QWidget
 from segapp.imaging.matting import default_band_width, soft_edge
 from segapp.imaging.overlay import premultiplied
 from segapp.imaging.rasterise import rasterize_marks
-from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
-from segapp.io.export.rasters import object_pixels, run_to_end, straight_cutout
+from segapp.io.export.rasters import (
+    backdrop_pixels,
+    before_backdrop,
+    object_pixels,
+    run_to_end,
+    straight_cutout,
+)
 from segapp.io.export.tables import WHOLE
 from segapp.io.images import load_image
 from segapp.model.validation import csv_cell

@@ -10,8 +10,8 @@ from urllib.parse import unquote_to_bytes
 from PySide6.QtCore import QSettings
 
 from segapp.app.project_store import documents_folder, is_the_users
-from segapp.io.export.backdrop import Backdrop, backdrop_from_text
 from segapp.io.export.formats import DEFAULT_EXPORT, ExportChoices
+from segapp.io.export.rasters import Backdrop, backdrop_from_text
 from segapp.model.validation import is_unicode
 
 # Recent files: as many as a menu holds without hiding its other entries.

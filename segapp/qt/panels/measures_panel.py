@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from segapp.imaging.measures import MeasuredObject
-    from segapp.model.objects import Key
+    from segapp.model.classes import Key
 
     Row = tuple[MeasuredObject | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex

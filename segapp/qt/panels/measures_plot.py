@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QMouseEvent, QPaintEvent
 
-    from segapp.model.objects import Key
+    from segapp.model.classes import Key
 
 _MARGINS = (46, 10, 12, 30)  # left, top, right, bottom; for the numbers
 _MOST_BINS = 40

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
 
-    from segapp.model.objects import Key
+    from segapp.model.classes import Key
     from segapp.qt.actions.actions import Actions
 
     Index = QModelIndex | QPersistentModelIndex

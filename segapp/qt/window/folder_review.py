@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Usefulness,
     )
     from segapp.app.project_store import ProjectStore
-    from segapp.engine.review import Suspect
+    from segapp.engine.folder_model import Suspect
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.files import Files

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 
 from segapp.engine.suggestion import Spot, least_certain
 from segapp.imaging.matting import HARD_EDGE
-from segapp.imaging.object_shades import shaded_labels
+from segapp.imaging.objects import shaded_labels
 from segapp.imaging.overlay import (
     ALL,
     ViewMode,
@@ -22,9 +22,8 @@ from segapp.imaging.overlay import (
 )
 from segapp.imaging.pyramid import upsample
 from segapp.imaging.tiles import changed_tiles
-from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.formats import DEFAULT_EXPORT
-from segapp.io.export.rasters import matte_steps, straight_cutout
+from segapp.io.export.rasters import backdrop_pixels, before_backdrop, matte_steps, straight_cutout
 from segapp.model.classes import background_index
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.contours import ContourLayer
@@ -42,10 +41,9 @@ if TYPE_CHECKING:
     from segapp.imaging.tiles import Box
     from segapp.io.export.formats import ExportChoices
     from segapp.model.answer import Preview
-    from segapp.model.classes import ClassInfo
+    from segapp.model.classes import ClassInfo, ObjectMap
     from segapp.model.document import Mark
     from segapp.model.labelling import Insight, Labelling
-    from segapp.model.objects import ObjectMap
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 

@@ -20,8 +20,7 @@ from segapp.imaging.object_edits import (
     with_numbers,
     without_objects,
 )
-from segapp.imaging.object_shades import shaded_labels
-from segapp.imaging.objects import objects_of
+from segapp.imaging.objects import objects_of, shaded_labels
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.i18n import class_name
@@ -31,9 +30,9 @@ from segapp.qt.session.jobs import Jobs, unexpected
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from segapp.model.classes import Key, ObjectInfo, ObjectMap
     from segapp.model.document import Document, Mark, Stroke
     from segapp.model.labelling import Labelling
-    from segapp.model.objects import Key, ObjectInfo, ObjectMap
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.panels.brush_panel import BrushState

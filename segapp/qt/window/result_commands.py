@@ -14,9 +14,14 @@ from segapp.app.result import SegmentationModel
 from segapp.app.segmenter import Segmenter
 from segapp.engine.loading import MODEL_SUFFIX
 from segapp.imaging.overlay import mask
-from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.formats import DEFAULT_EXPORT, formats
-from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
+from segapp.io.export.rasters import (
+    backdrop_pixels,
+    before_backdrop,
+    matte_steps,
+    object_pixels,
+    straight_cutout,
+)
 from segapp.io.export.tables import columns, measure_labelling, rows
 from segapp.io.folder_files import write_scale
 from segapp.io.pages import page_file

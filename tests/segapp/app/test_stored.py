@@ -13,12 +13,12 @@ from segapp.app.state import Content
 from segapp.app.stored import outdated_preview, project_of
 from segapp.batch.folder_export import FolderExport
 from segapp.engine.trainer import Trainer
-from segapp.imaging.packed_labels import pack_labels
+from segapp.imaging.rle import pack_labels
 from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.images import load_image
 from segapp.io.project import load_project, save_project
+from segapp.model.classes import ObjectInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.objects import ObjectInfo
 from segapp.model.settings import DEFAULT_SETTINGS
 
 QUICK = replace(DEFAULT_SETTINGS, prototypes=60)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from segapp.engine.descriptors import local_statistics
+from segapp.engine.features import local_statistics
 from segapp.engine.trainer import segment
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import FeatureGroup, Settings

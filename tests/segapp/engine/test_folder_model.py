@@ -5,9 +5,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from segapp.batch.robot_user import iou
-from segapp.engine.folder_model import SETTINGS, FinishedPicture, FolderModel, RegionTable
+from segapp.engine.folder_model import SETTINGS, FinishedPicture, FolderModel, RegionTable, review
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.review import review
 from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES
 

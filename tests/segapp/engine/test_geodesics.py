@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from segapp.engine.geodesics import Geodesics, nearness
-from segapp.engine.region_graph import Edges
+from segapp.engine.region_graph import Edges, Geodesics, nearness
 
 
 def test_nearness_follows_similar_regions():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from segapp.engine.geodesics import Geodesics
 from segapp.engine.kernels import (
     gram_matrices,
     kernels_of,
@@ -11,7 +10,7 @@ from segapp.engine.kernels import (
     stroke_groups,
 )
 from segapp.engine.region_classifier import UNLABELLED, Supervision
-from segapp.engine.region_graph import Edges
+from segapp.engine.region_graph import Edges, Geodesics
 from segapp.model.settings import FeatureGroup, Settings
 
 

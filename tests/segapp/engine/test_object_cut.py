@@ -7,9 +7,8 @@ import pytest
 
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import final_answer
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.objects import ObjectInfo
 from segapp.model.settings import DEFAULT_SETTINGS
 
 CLASSES = (ClassInfo("car", (230, 159, 0)), ClassInfo("background", (0, 114, 178)))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from segapp.engine.geodesics import Geodesics
 from segapp.engine.prior import (
     RegionShares,
     border_mask,
@@ -11,7 +10,7 @@ from segapp.engine.prior import (
     temporal_prior,
     with_border,
 )
-from segapp.engine.region_graph import Edges
+from segapp.engine.region_graph import Edges, Geodesics
 from segapp.engine.superpixels import Prototypes
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import final_answer

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
-from segapp.engine.matching import PageCells, cell_means, match_pages, spread_cells
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.propagation import AnsweredPage, expected_iou, propagate
+from segapp.engine.propagation import (
+    AnsweredPage,
+    PageCells,
+    cell_means,
+    expected_iou,
+    match_pages,
+    propagate,
+    spread_cells,
+)
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
 

@@ -11,9 +11,8 @@ from skimage.measure import regionprops
 
 from segapp.imaging.measures import measure_objects
 from segapp.imaging.objects import find_objects
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document
-from segapp.model.objects import ObjectInfo
 from segapp.model.picture import Scale
 
 Y, X = np.mgrid[:80, :160]

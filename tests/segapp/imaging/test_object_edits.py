@@ -14,11 +14,9 @@ from segapp.imaging.object_edits import (
     with_numbers,
     without_objects,
 )
-from segapp.imaging.object_shades import shaded_labels, touching_pairs
-from segapp.imaging.objects import find_objects
-from segapp.model.classes import ClassInfo
+from segapp.imaging.objects import find_objects, shaded_labels, touching_pairs
+from segapp.model.classes import ClassInfo, ObjectInfo, ObjectMap
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.objects import ObjectInfo, ObjectMap
 
 CLASSES = tuple(
     ClassInfo(name, colour)

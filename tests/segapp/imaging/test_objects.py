@@ -14,9 +14,8 @@ from segapp.imaging.objects import (
     nearest_object,
     touching_boundaries,
 )
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.objects import ObjectInfo
 
 CLASSES = tuple(ClassInfo(name, (0, 0, 0)) for name in ("cell", "rod", "background"))
 

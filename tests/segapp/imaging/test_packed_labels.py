@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from segapp.imaging.packed_labels import _HEAD, pack_labels, unpack_labels
+from segapp.imaging.rle import _HEAD, pack_labels, unpack_labels
 from segapp.model.validation import SegappError
 
 SHAPES = st.sampled_from([(1, 1), (3, 300), (257, 2), (256, 256), (5, 7)])

@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as arrays
 from pycocotools import mask as reference
 from scipy import ndimage
 
-from segapp.imaging.polygons import polygons
+from segapp.imaging.boundaries import polygons
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

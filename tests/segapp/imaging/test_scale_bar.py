@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.imaging.scale_bar import scale_bar, with_scale_bar
+from segapp.imaging.overlay import scale_bar, with_scale_bar
 from segapp.model.picture import Scale
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from segapp.io.export.backdrop import backdrop_from_text, backdrop_pixels, before_backdrop
 from segapp.io.export.formats import ExportChoices, formats
+from segapp.io.export.rasters import backdrop_from_text, backdrop_pixels, before_backdrop
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
 from segapp.model.picture import Picture

@@ -18,10 +18,9 @@ from segapp.imaging.rasterise import polygon_mask
 from segapp.io.export.datasets import AnnotationScope, Categories, DatasetItem, ExportPlan
 from segapp.io.export.formats import ExportChoices, folder_formats, formats
 from segapp.io.export.polygon_formats import DatasetSplit, PictureCopies
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document, Patch
 from segapp.model.labelling import Labelling
-from segapp.model.objects import ObjectInfo
 from segapp.model.picture import Picture, Scale
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.

@@ -16,9 +16,8 @@ from segapp.io import project as project_file
 from segapp.io.images import load_image
 from segapp.io.project import Project, ProjectError, load_project, save_project
 from segapp.model.answer import AnswerSnapshot
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.objects import ObjectInfo
 from segapp.model.settings import PRESETS, Settings, with_encoder
 from tests.segapp.strategies import documents
 

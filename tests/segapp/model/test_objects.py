@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.model.classes import ClassInfo
+from segapp.model.classes import ClassInfo, ObjectInfo, ObjectMap
 from segapp.model.document import Document, Stroke
-from segapp.model.objects import ObjectInfo, ObjectMap
 from segapp.model.validation import SegappError
 from tests.segapp.strategies import documents
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from segapp.imaging.polygons import polygons
+from segapp.imaging.boundaries import polygons
 from segapp.imaging.rle import encode_counts, run_lengths
 from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.classes import ClassInfo

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 
 from segapp.app.folder_learning import Similar, Usefulness
-from segapp.engine.review import Suspect
+from segapp.engine.folder_model import Suspect
 from segapp.engine.trainer import Trainer
 
 SUSPECTS = [

@@ -10,8 +10,7 @@ from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer
 from segapp.imaging.retouch import retouch_updates
 from segapp.imaging.seeds import SeedMap
-from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
-from segapp.io.export.rasters import make_matte, straight_cutout
+from segapp.io.export.rasters import backdrop_pixels, before_backdrop, make_matte, straight_cutout
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.qt.canvas.brush import BrushTarget, Tool

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from segapp.io.export.formats import FOLDER_FORMATS, FORMATS
 from segapp.model.settings import FeatureGroup, Samples
-from segapp.qt.actions.command_table import COMMANDS
+from segapp.qt.actions import COMMANDS
 from segapp.qt.i18n import table_entries
 from segapp.qt.panels.setting_texts import FEATURES, PRESETS, SETTINGS
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from segapp.io.masks import Strokes
     from segapp.io.project import Project
-    from segapp.io.strokes import Strokes
     from segapp.model.display import DisplaySettings
 
     ImageInput = Picture | str | Path | ArrayLike
@@ -149,8 +149,8 @@ def load_inputs(
     classes
         Names for a label array, or for a document without strokes.
     """
+    from segapp.io.masks import Strokes, load_strokes
     from segapp.io.project import Project, is_project
-    from segapp.io.strokes import Strokes, load_strokes
 
     if isinstance(strokes, (str, Path)) and is_project(Path(strokes)):
         read = load_strokes(strokes, (0, 0))
@@ -174,7 +174,7 @@ def load_inputs(
 def _labelled_document(
     labels: ArrayLike, size: tuple[int, int], classes: Sequence[str] | None
 ) -> Document:
-    from segapp.io.strokes import document_from_labels
+    from segapp.io.masks import document_from_labels
 
     values = np.asarray(labels)
     if values.shape != size or values.dtype.kind not in "biu":
@@ -194,7 +194,7 @@ def _labelled_document(
 
 
 def _classes(names: Sequence[str]) -> tuple[ClassInfo, ...]:
-    from segapp.io.strokes import classes_named
+    from segapp.io.masks import classes_named
 
     if isinstance(names, str) or len(set(names)) < len(names):
         raise SegappError(f"classes: wanted names that differ, got {short_repr(names)}")

@@ -33,7 +33,7 @@ from segapp.app.recovery import (
     orphaned_folders,
     recovery_root,
 )
-from segapp.app.stored import project_of
+from segapp.app.state import project_of
 from segapp.io.desktop import ASSETS
 from segapp.io.project import Project, ProjectLocation, Revision
 

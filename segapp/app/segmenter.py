@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from segapp.app.inputs import ImageInput, StrokesInput
-    from segapp.app.state import TrainingInputs
-    from segapp.app.stored import StoredResult
+    from segapp.app.state import StoredResult, TrainingInputs
     from segapp.engine.trainer import Trainer
     from segapp.model.answer import (
         AnswerSnapshot,
@@ -301,14 +300,14 @@ class Segmenter:
         """
         if self._stored is None:
             return None
-        from segapp.app.stored import valid_answer  # which loads what reads files
+        from segapp.app.state import valid_answer  # which loads what reads files
 
         picture, content, stored = self._picture, self.content, self._stored
         return valid_answer(picture, content, stored, self._snapshot, self._learnt_anew)
 
     def stored_result(self) -> StoredResult | None:
         """Return what the project has stored to be shown, valid or outdated."""
-        from segapp.app.stored import StoredResult, outdated_preview
+        from segapp.app.state import StoredResult, outdated_preview
 
         if self._stored is None:
             return None
@@ -502,7 +501,7 @@ class Segmenter:
         A project names its image by a file: an image that came as an array is written beside
         it, as a PNG, or as a TIFF where it is no 8-bit colour image.
         """
-        from segapp.app.stored import project_of
+        from segapp.app.state import project_of
         from segapp.io.project import PROJECT_SUFFIX, save_project
 
         path = Path(path)

@@ -20,8 +20,8 @@ from segapp.io.pages import (
     known_groups,
     open_tiff,
     page_note,
+    read_metadata,
 )
-from segapp.io.pixel_size import read_metadata
 from segapp.model.display import DEFAULT_DISPLAY, ColourMap, DisplaySettings, Levels, colour_table
 from segapp.model.picture import RawImage, Scale
 from segapp.model.validation import Message, reason, sanitize

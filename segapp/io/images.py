@@ -44,8 +44,8 @@ from segapp.io.pages import (
     page_file,
     page_note,
     parse_page,
+    read_metadata,
 )
-from segapp.io.pixel_size import read_metadata
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 from segapp.model.picture import Picture, RawImage
 from segapp.model.validation import Message, SegappError, reason, sanitize

@@ -20,9 +20,9 @@ from segapp.io.pages import (
     list_pages,
     page_file,
     parse_page,
+    read_metadata,
     with_page,
 )
-from segapp.io.pixel_size import read_metadata
 from segapp.model.validation import reason, sanitize
 
 if TYPE_CHECKING:

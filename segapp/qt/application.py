@@ -142,7 +142,7 @@ def _create_window(language: str) -> tuple[QApplication, MainWindow]:
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
 
-    from segapp.qt.actions.actions import application_icon
+    from segapp.qt.actions import application_icon
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.i18n import install_language
     from segapp.qt.session.session import Session

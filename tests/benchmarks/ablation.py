@@ -28,7 +28,7 @@ from segapp.engine.region_belief import RegionBelief
 from segapp.engine.region_classifier import RegionScores
 from segapp.engine.trainer import Trainer
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS, FeatureGroup
 from shlcore.parallel import limit_threads

@@ -22,7 +22,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from segapp.engine.trainer import Trainer
-from segapp.imaging.components import MeasuredRegions
+from segapp.imaging.measures import MeasuredRegions
 from segapp.io.images import load_image
 from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo

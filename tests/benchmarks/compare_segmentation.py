@@ -35,7 +35,7 @@ from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterize
 from segapp.imaging.seeds import SeedMap
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 from segapp.model.answer import final_answer
 from segapp.model.labelling import Labelling
 from segapp.model.settings import PRESETS

@@ -19,7 +19,7 @@ from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import iou
 from segapp.engine.trainer import Trainer
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import PRESETS, FeatureGroup, with_value
 

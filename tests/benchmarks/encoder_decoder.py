@@ -21,7 +21,7 @@ from segapp.batch.robot_user import first_dabs, robot_steps, score
 from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterize_marks
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document

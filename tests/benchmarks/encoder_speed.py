@@ -22,7 +22,7 @@ from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import robot_steps
 from segapp.engine.trainer import Trainer
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS, with_value
 

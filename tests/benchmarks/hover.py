@@ -22,7 +22,7 @@ from segapp.batch.robot_user import iou
 from segapp.io.images import load_image
 from segapp.model.answer import DEFAULT_PROPOSAL, PROPOSAL_SIZES
 from segapp.model.document import Document, Stroke
-from segapp.qt.canvas.contours import scaled_boundary_lines
+from segapp.qt.canvas.layers import scaled_boundary_lines
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import segapp
 from segapp.imaging.components import label_components
 from segapp.imaging.overlay import code_colours
-from segapp.io.strokes import document_from_labels
+from segapp.io.masks import document_from_labels
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.jobs import Jobs

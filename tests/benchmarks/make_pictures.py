@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from segapp.batch.cases import find_cases, load_truth
 from segapp.imaging.rasterise import rasterize
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 
 _CONTRAST, _NOISE = 0.5, 8.0
 _TIMES, _GRAIN = 2, 6

@@ -20,8 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, truth
 
-from segapp.app.state import Content
-from segapp.app.stored import project_of, valid_answer
+from segapp.app.state import Content, project_of, valid_answer
 from segapp.engine import refinement
 from segapp.engine.trainer import Trainer
 from segapp.io.export.rasters import write_binary_png

@@ -13,7 +13,7 @@ from PIL import Image
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.io.images import load_image
-from segapp.io.strokes import load_strokes
+from segapp.io.masks import load_strokes
 
 HERE = Path(__file__).parent
 pytestmark = [pytest.mark.slow, pytest.mark.benchmark]

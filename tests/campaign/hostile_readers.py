@@ -23,9 +23,9 @@ from segapp.io.class_list import (
 )
 from segapp.io.folder_files import PROGRESS_FILE, ProgressError, read_progress
 from segapp.io.images import load_image, load_indices
+from segapp.io.masks import load_strokes
 from segapp.io.pages import ImageError
 from segapp.io.project import ProjectError, load_project, save_project
-from segapp.io.strokes import load_strokes
 from segapp.model.document import Document
 from segapp.model.settings import SettingsChoice, from_plain, to_plain
 from segapp.model.validation import from_json

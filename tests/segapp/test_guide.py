@@ -13,7 +13,7 @@ from PySide6.QtCore import QUrl
 
 from segapp.__main__ import main
 from segapp.io.desktop import ASSETS, SAMPLES
-from segapp.qt.dialogs.guide import GuideDialog, guide_folder
+from segapp.qt.dialogs.help import GuideDialog, guide_folder
 from segapp.qt.i18n import LANGUAGES
 
 GUIDE = ASSETS / "guide"

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from segapp.model.picture import Scale
-    from segapp.qt.canvas.contours import ContourLayer
-    from segapp.qt.canvas.layers import Box, Layer
+    from segapp.qt.canvas.layers import Box, ContourLayer, Layer
     from segapp.qt.canvas.viewport import View
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from segapp.app.project_files import FoundProject
     from segapp.app.project_store import ProjectLocationPolicy
-    from segapp.app.stored import StoredResult
+    from segapp.app.state import StoredResult
     from segapp.io.project import Project
     from segapp.model.answer import MakeTrainer
     from segapp.model.display import DisplaySettings

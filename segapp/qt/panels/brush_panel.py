@@ -26,7 +26,7 @@ from segapp.qt.canvas.brush import (
     Tool,
     scaled_radius,
 )
-from segapp.qt.widgets.inputs import WheelGuard
+from segapp.qt.widgets import WheelGuard
 
 if TYPE_CHECKING:
     from segapp.model.document import Document

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPersistentModelIndex, QPoint
 
     from segapp.model.document import Document
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
 
 
 COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1

@@ -14,8 +14,7 @@ from segapp.model.settings import wants_encoder, with_encoder
 from segapp.model.validation import sentence
 from segapp.qt.i18n import number, translate
 from segapp.qt.session.encoder_service import EncoderStage
-from segapp.qt.widgets.inputs import ChoiceBox
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.widgets import Banner, ChoiceBox
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QEnterEvent
 
     from segapp.model.display import DisplaySettings
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.files.files import Files
     from segapp.qt.session.session import Session
 

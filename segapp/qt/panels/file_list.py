@@ -33,9 +33,9 @@ from PySide6.QtWidgets import (
 
 from segapp.io.folder_files import ImageStatus
 from segapp.model.validation import sanitize
-from segapp.qt.files.thumbnails import Thumbnails
+from segapp.qt.files.folder import Thumbnails
 from segapp.qt.i18n import as_plain
-from segapp.qt.widgets.layouts import WrappingRow
+from segapp.qt.widgets import WrappingRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QObject, QPersistentModelIndex
     from PySide6.QtGui import QMouseEvent, QResizeEvent
 
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.files.folder import OpenFolder
 
 

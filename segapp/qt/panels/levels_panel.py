@@ -25,7 +25,7 @@ from segapp.io.deep_images import DISPLAY_PERCENTILES, percentiles
 from segapp.model.display import DEFAULT_DISPLAY, GAMMAS, ColourMap, DisplaySettings, Levels
 from segapp.qt.i18n import number, short_number
 from segapp.qt.panels.status import depth_text
-from segapp.qt.widgets.inputs import ChoiceBox, NumberBox
+from segapp.qt.widgets import ChoiceBox, NumberBox
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QToolButton
 
     from segapp.model.picture import Picture
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.files import Files
     from segapp.qt.session.session import Session

@@ -30,9 +30,7 @@ from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
 from segapp.qt.i18n import number, short_number, translate
 from segapp.qt.panels.setting_texts import flat_values, setting_texts
-from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
-from segapp.qt.widgets.inputs import WheelGuard
-from segapp.qt.widgets.layouts import open_at
+from segapp.qt.widgets import Bars, CodewordGrid, Curve, WheelGuard, open_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

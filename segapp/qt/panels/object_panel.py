@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
 
     from segapp.model.classes import Key
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
 
     Index = QModelIndex | QPersistentModelIndex
 

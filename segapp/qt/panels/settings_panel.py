@@ -42,7 +42,7 @@ from segapp.model.settings import (
     with_encoder,
 )
 from segapp.model.validation import SegappError
-from segapp.qt.actions.actions import Segmented
+from segapp.qt.actions import Segmented
 from segapp.qt.i18n import translate
 from segapp.qt.panels.encoder_panel import EncoderBox
 from segapp.qt.panels.setting_texts import (
@@ -54,7 +54,7 @@ from segapp.qt.panels.setting_texts import (
     preset_texts,
     setting_texts,
 )
-from segapp.qt.widgets.inputs import NumberBox, WheelGuard
+from segapp.qt.widgets import NumberBox, WheelGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable

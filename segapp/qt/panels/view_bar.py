@@ -1,4 +1,4 @@
-"""Legends and choices of the present view mode, below the image."""
+"""Bars below the image: legends and choices of a view, and sliders of a stack."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QColor, QLinearGradient, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QImage, QLinearGradient, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QProgressBar,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from segapp.imaging.overlay import (
     ViewMode,
@@ -17,17 +28,22 @@ from segapp.imaging.overlay import (
     confidence_colours,
     shade_by_distance,
 )
-from segapp.qt.dialogs.cutout_choices import BackdropBox, EdgeBox
+from segapp.qt.dialogs.export_dialog import BackdropBox, EdgeBox
 from segapp.qt.i18n import class_name, number
-from segapp.qt.widgets.layouts import WrappingRow
+from segapp.qt.widgets import WrappingRow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QAction, QPaintEvent
 
+    from segapp.io.stacks import StackAxes
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
+    from segapp.qt.actions import Actions
+
 
 _BAR = QSize(180, 14)
 _STOPS = 17
@@ -207,3 +223,202 @@ class ViewBar(QWidget):
         for of, part in self._parts.items():
             part.setVisible(of is mode)
         self.setVisible(mode in self._parts)
+
+
+_STRIP = 7  # pixels
+_MENU = ("propagate", "propagate_next", "propagate_sure", "interpolate")
+
+
+class ConfidenceStrip(QWidget):
+    """A colour for each page: marked, answered with some confidence, or not answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(_STRIP)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(self.tr("Confidence of the pages"))
+        self.setToolTip(
+            self.tr("Black: marked; from dark to bright: how certain a result is; grey: none yet")
+        )
+        self._image = QImage()
+
+    def show_pages(self, confidences: NDArray[np.float32]) -> None:
+        """Show a confidence for each page: 2 for a marked one, below 0 for none."""
+        colours = confidence_colours(np.clip(confidences, 0, 1))[:, :3].astype(np.uint8)
+        for chosen, role in (
+            (confidences < 0, QPalette.ColorRole.Mid),
+            (confidences > 1, QPalette.ColorRole.WindowText),
+        ):
+            colour = self.palette().color(role)
+            colours[chosen] = colour.red(), colour.green(), colour.blue()
+        row = np.ascontiguousarray(colours[np.newaxis])
+        self._image = QImage(
+            row.data, row.shape[1], 1, 3 * row.shape[1], QImage.Format.Format_RGB888
+        ).copy()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Stretch the colours along the slider."""
+        del event
+        painter = QPainter(self)
+        painter.drawImage(self.rect(), self._image)
+        painter.setPen(QColor(128, 128, 128))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+
+class AxisSlider(QWidget):
+    """A slider along one axis, with its name and place."""
+
+    moved = Signal(int)
+
+    def __init__(self, name: str, tip: str) -> None:
+        super().__init__()
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName(tip)
+        self.slider.setToolTip(tip)
+        self.slider.setPageStep(1)
+        self.slider.valueChanged.connect(self._tell)
+        self.strip = ConfidenceStrip()
+        self._place = QLabel()
+        self._place.setMinimumWidth(self._place.fontMetrics().horizontalAdvance("0000 / 0000"))
+        self._place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(0)
+        grid.addWidget(QLabel(name), 0, 0)
+        grid.addWidget(self.slider, 0, 1)
+        grid.addWidget(self._place, 0, 2)
+        grid.addWidget(self.strip, 1, 1)
+        grid.setColumnStretch(1, 1)
+        self.strip.hide()
+
+    def _tell(self, value: int) -> None:
+        self._place.setText(f"{value + 1} / {self.slider.maximum() + 1}")
+        self.moved.emit(value)
+
+    def set_length(self, length: int) -> None:
+        """Show an axis of a length, or nothing where there is a single place."""
+        self.slider.blockSignals(True)  # noqa: FBT003 - Qt's
+        self.slider.setMaximum(max(length - 1, 0))
+        self.slider.blockSignals(False)  # noqa: FBT003 - Qt's
+        self.setVisible(length > 1)
+
+    def set_place(self, value: int) -> None:
+        """Show a place without telling of it."""
+        self.slider.blockSignals(True)  # noqa: FBT003 - Qt's
+        self.slider.setValue(value)
+        self.slider.blockSignals(False)  # noqa: FBT003 - Qt's
+        self._place.setText(f"{value + 1} / {self.slider.maximum() + 1}")
+
+
+class StackBar(QWidget):
+    """The axes of a stack, and the commands on all of its pages."""
+
+    page_chosen = Signal(int)
+    channel_chosen = Signal(int)
+    stop_requested = Signal()
+
+    def __init__(self, actions: Actions) -> None:
+        super().__init__()
+        self.setObjectName("stack_bar")
+        self._axes: StackAxes | None = None
+        self.time_axis = AxisSlider("T", self.tr("Point of time"))
+        self.slice_axis = AxisSlider("Z", self.tr("Slice"))
+        self.channel_axis = AxisSlider("C", self.tr("Channel that is shown"))
+        self.time_axis.moved.connect(self._choose)
+        self.slice_axis.moved.connect(self._choose)
+        self.channel_axis.moved.connect(self.channel_chosen)
+        self._progress = QProgressBar()
+        self._progress.setTextVisible(False)
+        self._progress.setFixedHeight(6)
+        self._progress.setAccessibleName(self.tr("Progress of the propagation"))
+        self._progress.setToolTip(self.tr("Progress of the propagation"))
+        self._message = QLabel()
+        self._stop = QToolButton()
+        self._stop.setText(self.tr("Stop"))
+        self._stop.setToolTip(self.tr("Stop; finished pages are kept"))
+        self._stop.clicked.connect(self.stop_requested)
+        commands = QHBoxLayout()
+        commands.setContentsMargins(0, 0, 0, 0)
+        for name in ("play", "propagate", "unsure_page", "undo_propagation"):
+            commands.addWidget(_button(actions, name))
+        commands.addWidget(self._message)
+        commands.addWidget(self._progress, 1)
+        commands.addWidget(self._stop)
+        commands.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 4, 8, 4)
+        column.setSpacing(2)
+        for part in (self.time_axis, self.slice_axis, self.channel_axis):
+            column.addWidget(part)
+        column.addLayout(commands)
+        self.end_progress()
+        self.hide()
+
+    def show_stack(self, axes: StackAxes | None, n_channels: int) -> None:
+        """Show the axes of a stack; None hides the bar."""
+        self._axes = axes
+        self.setVisible(axes is not None)
+        if axes is None:
+            return
+        self.time_axis.set_length(axes.times)
+        self.slice_axis.set_length(axes.slices)
+        self.channel_axis.set_length(n_channels)
+        self.time_axis.strip.setVisible(axes.times > 1)
+        self.slice_axis.strip.setVisible(axes.slices > 1)
+
+    def show_page(self, page: int, channel: int) -> None:
+        """Show the open page."""
+        if self._axes is not None:
+            time, depth = self._axes.place(page)
+            self.time_axis.set_place(time)
+            self.slice_axis.set_place(depth)
+            self.channel_axis.set_place(channel)
+
+    def show_confidences(self, confidences: Mapping[int, float], page: int) -> None:
+        """Show the confidence of the pages along both axes through the open page."""
+        axes = self._axes
+        if axes is None:
+            return
+        time, depth = axes.place(page)
+        along = [axes.page(t, depth) for t in range(axes.times)]
+        across = [axes.page(time, z) for z in range(axes.slices)]
+        for part, pages in ((self.time_axis, along), (self.slice_axis, across)):
+            values = [confidences.get(each, -1.0) for each in pages]
+            part.strip.show_pages(np.array(values, np.float32))
+
+    def _choose(self) -> None:
+        if self._axes is not None:
+            place = self.time_axis.slider.value(), self.slice_axis.slider.value()
+            self.page_chosen.emit(self._axes.page(*place))
+
+    def show_progress(self, text: str, done: int, total: int) -> None:
+        """Show the progress of a propagation."""
+        self._message.setText(text)
+        self._progress.setMaximum(max(total, 1))
+        self._progress.setValue(done)
+        for part in (self._message, self._progress, self._stop):
+            part.show()
+
+    def end_progress(self) -> None:
+        """Hide the progress."""
+        for part in (self._message, self._progress, self._stop):
+            part.hide()
+
+
+def _button(actions: Actions, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setDefaultAction(actions[name])
+    button.setIconSize(QSize(16, 16))
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(actions.name_of(name))
+    if name == _MENU[0]:
+        menu = QMenu(button)
+        for each in _MENU:
+            menu.addAction(actions[each])
+        button.setMenu(menu)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+    return button

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.app.segmenter import Segmenter, TrainingItem
-    from segapp.app.state import Content, TrainingInputs
-    from segapp.app.stored import StoredResult
+    from segapp.app.state import Content, StoredResult, TrainingInputs
     from segapp.model.answer import ObjectProposal, Report
     from segapp.model.document import Document
     from segapp.model.labelling import Insight, Labelling

@@ -18,7 +18,7 @@ from segapp.qt.panels.class_panel import swatch, unused_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.panels.class_panel import ClassPanel
     from segapp.qt.session.session import Session

@@ -19,7 +19,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.opening import pasted_files, pasted_picture
 from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
-from segapp.qt.panels.canvas_cards import sample_name
+from segapp.qt.panels.status import sample_name
 from segapp.qt.session.jobs import details_of, unexpected
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
     from segapp.app.state import PictureState
     from segapp.io.project import ProjectLocation
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
     from segapp.qt.files.folder import OpenFolder
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.widgets.layouts import Banner
+    from segapp.qt.widgets import Banner
 
 
 _FIRST_SAMPLE = "coffee"

@@ -32,7 +32,7 @@ from segapp.model.validation import sanitize, sentence
 from segapp.qt.i18n import translate
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
 from segapp.qt.session.jobs import Jobs, unexpected
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.widgets import Banner
 from segapp.qt.window.file_commands import SaveLocationPrompt
 from segapp.qt.window.folder_review import FolderReview
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files

@@ -26,8 +26,7 @@ from segapp.io.export.formats import DEFAULT_EXPORT
 from segapp.io.export.rasters import backdrop_pixels, before_backdrop, matte_steps, straight_cutout
 from segapp.model.classes import background_index
 from segapp.model.validation import SegappError
-from segapp.qt.canvas.contours import ContourLayer
-from segapp.qt.canvas.layers import Layer, ZeroCopyImage
+from segapp.qt.canvas.layers import ContourLayer, Layer, ZeroCopyImage
 from segapp.qt.canvas.painting import LabelOverlay
 from segapp.qt.session.jobs import Jobs, details_of
 

@@ -13,41 +13,36 @@ from PySide6.QtWidgets import QMainWindow, QTabBar, QVBoxLayout, QWidget
 
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.imaging.overlay import ViewMode
-from segapp.qt.actions.actions import Actions, HeldKey, Shortcuts, TypingGuard
+from segapp.qt.actions import Actions, HeldKey, Shortcuts, TypingGuard
 from segapp.qt.canvas.brush import BrushTarget
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.dialogs.help import EventLog
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
-from segapp.qt.files.thumbnails import Thumbnails
+from segapp.qt.files.folder import Thumbnails
 from segapp.qt.panels.brush_panel import BrushState
-from segapp.qt.panels.canvas_cards import Hint, PreviewBadge, Welcome
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.object_panel import ObjectPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
-from segapp.qt.panels.stack_bar import StackBar
-from segapp.qt.panels.status import StatusBar
-from segapp.qt.panels.view_bar import ViewBar
-from segapp.qt.session.live_preview import LivePreview
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.panels.status import Hint, PreviewBadge, StatusBar, Welcome
+from segapp.qt.panels.view_bar import StackBar, ViewBar
+from segapp.qt.session.session import LivePreview
+from segapp.qt.widgets import Banner
 from segapp.qt.window.class_commands import ClassCommands
-from segapp.qt.window.cutout_commands import CutoutCommands
-from segapp.qt.window.docks import Docks, move_focus
-from segapp.qt.window.explaining import ExplainController
+from segapp.qt.window.explaining import ExplainController, ProposalController
 from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.folder_commands import FolderParts
+from segapp.qt.window.folder_review import TruthCommands
 from segapp.qt.window.labelling_view import LabellingView
-from segapp.qt.window.mark_commands import AlikeSuggestion, MarkCommands
-from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
+from segapp.qt.window.mark_commands import AlikeSuggestion, CutoutCommands, MarkCommands
+from segapp.qt.window.menus import Docks, Menus, add_tool_bars, enable_commands, move_focus
 from segapp.qt.window.object_commands import ObjectCommands
-from segapp.qt.window.proposing import ProposalController
 from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
 from segapp.qt.window.stack_commands import StackController
 from segapp.qt.window.theme import Theme
-from segapp.qt.window.truth_commands import TruthCommands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

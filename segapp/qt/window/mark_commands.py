@@ -1,4 +1,4 @@
-"""Commands on strokes, retouches and locks."""
+"""Commands on strokes, retouches and locks, and those of the Cut-Out view."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
 from segapp.engine.suggestion import suggests_many_objects
-from segapp.imaging.rasterise import outline_marks
+from segapp.imaging.overlay import ViewMode
+from segapp.imaging.rasterise import outline_marks, rasterize_marks
 from segapp.imaging.retouch import class_lock, component_fill, component_lock
 from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.document import NO_MARKS, Patch, Stroke
 from segapp.model.settings import preset_of, preset_with
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.brush import BrushTarget, Tool
+from segapp.qt.canvas.layers import boundary_lines
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.preferences import opening_folder
+from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
 from segapp.qt.session.jobs import Jobs, unexpected
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.widgets import Banner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,9 +34,13 @@ if TYPE_CHECKING:
     from segapp.io.masks import Mask
     from segapp.model.document import Document, Mark
     from segapp.model.picture import Picture
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
+    from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.files.preferences import Preferences
     from segapp.qt.panels.brush_panel import BrushState
+    from segapp.qt.panels.view_bar import CutoutBar
     from segapp.qt.session.session import Session
+    from segapp.qt.window.labelling_view import LabellingView
     from segapp.qt.window.object_commands import ObjectCommands
 
 
@@ -263,3 +269,71 @@ class AlikeSuggestion(QObject):
             self._declined.add(self._session.state.path)
         if wanted:
             self._session.set_settings(preset_with("alike", self._session.settings))
+
+
+class CutoutCommands(QObject):
+    """The choices of the Cut-Out view, which exports share, and its brush for hair."""
+
+    def __init__(
+        self,
+        session: Session,
+        preferences: Preferences,
+        view: LabellingView,
+        canvas: Canvas,
+        brush: BrushState,
+        bar: CutoutBar,
+    ) -> None:
+        super().__init__(bar)
+        self._session, self._preferences, self._view = session, preferences, view
+        self._canvas, self._brush, self._bar = canvas, brush, bar
+        self._outlined = False
+        bar.changed.connect(self._choose)
+        brush.changed.connect(self._show_hair)
+        session.document_changed.connect(self._show_hair)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Connect the commands."""
+        refine = actions["refine_edge"]
+        refine.toggled.connect(self._show_cutout)
+        self._view_action = actions["view_cut-out"]
+        for mode in ViewMode:
+            if mode is not ViewMode.CUTOUT:
+                actions[f"view_{mode.value}"].triggered.connect(lambda: refine.setChecked(False))
+        actions["drop_hair"].triggered.connect(self._drop_hair)
+        self.show_choices()
+
+    def show_choices(self) -> None:
+        """Show the stored choices, after an export has changed them."""
+        choices = remembered_choices(self._preferences)
+        self._bar.edge.show_choice(choices.edge)
+        self._bar.backdrop.show_choice(choices.backdrop)
+        self._view.set_cutout(choices)
+
+    def _choose(self) -> None:
+        choices = replace(
+            remembered_choices(self._preferences),
+            edge=self._bar.edge.edge,
+            backdrop=self._bar.backdrop.backdrop,
+        )
+        remember_choices(self._preferences, choices)
+        self._view.set_cutout(choices)
+
+    def _show_cutout(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Show the cut-out when its brush is chosen, as nothing else shows what it does."""
+        if on:
+            self._view_action.trigger()
+
+    def _drop_hair(self) -> None:
+        document = replace(self._session.document, hair=())
+        self._session.edit(self.tr("dropping hair"), document)
+
+    def _show_hair(self) -> None:
+        """Outline what is painted as hair while its brush is chosen."""
+        picture, hair = self._session.picture, self._session.document.hair
+        on = self._brush.brush.target is BrushTarget.HAIR
+        if on and picture is not None and hair:
+            painted = rasterize_marks(hair, picture.size) >= 0
+            self._canvas.set_selection(boundary_lines(painted, 0, 0))
+        elif self._outlined:
+            self._canvas.set_selection(())
+        self._outlined = on

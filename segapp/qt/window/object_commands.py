@@ -9,7 +9,8 @@ import numpy as np
 import scipy
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 
-from segapp.imaging.object_edits import (
+from segapp.imaging.objects import objects_of, shaded_labels
+from segapp.imaging.retouch import (
     keys_along,
     object_under,
     with_accepted,
@@ -20,9 +21,8 @@ from segapp.imaging.object_edits import (
     with_numbers,
     without_objects,
 )
-from segapp.imaging.objects import objects_of, shaded_labels
 from segapp.qt.canvas.brush import Tool
-from segapp.qt.canvas.contours import boundary_lines
+from segapp.qt.canvas.layers import boundary_lines
 from segapp.qt.i18n import class_name
 from segapp.qt.panels.object_panel import ObjectRow
 from segapp.qt.session.jobs import Jobs, unexpected
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from segapp.model.classes import Key, ObjectInfo, ObjectMap
     from segapp.model.document import Document, Mark, Stroke
     from segapp.model.labelling import Labelling
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.panels.object_panel import ObjectPanel

@@ -24,8 +24,8 @@ from segapp.io.export.rasters import (
 )
 from segapp.io.export.tables import columns, measure_labelling, rows
 from segapp.io.folder_files import write_scale
+from segapp.io.masks import add_strokes, load_strokes
 from segapp.io.pages import page_file
-from segapp.io.strokes import add_strokes, load_strokes
 from segapp.model.document import Document
 from segapp.model.labelling import InitialLabels
 from segapp.model.picture import PIXELS
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.files import Files
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.window.docks import Docks
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
+    from segapp.qt.window.menus import Docks
     from segapp.qt.window.object_commands import ObjectCommands
 
 

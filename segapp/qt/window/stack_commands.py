@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from segapp.app.stack import PageAnswer, PageStep, Stack
     from segapp.io.stacks import StackFile
     from segapp.model.document import Document
-    from segapp.qt.actions.actions import Actions
+    from segapp.qt.actions import Actions
     from segapp.qt.files.files import Files
-    from segapp.qt.panels.stack_bar import StackBar
+    from segapp.qt.panels.view_bar import StackBar
     from segapp.qt.session.session import Session
 
 _UNSURE = 0.7

@@ -15,10 +15,9 @@ from segapp.imaging.overlay import ViewMode
 from segapp.model.settings import preset_of
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
-from segapp.qt.dialogs.guide import open_guide
-from segapp.qt.dialogs.help import open_about, open_problem_report, open_shortcuts
+from segapp.qt.dialogs.help import open_about, open_guide, open_problem_report, open_shortcuts
 from segapp.qt.files.file_dialogs import complain
-from segapp.qt.files.thumbnails import filling
+from segapp.qt.files.folder import filling
 from segapp.qt.i18n import LANGUAGES
 from segapp.qt.panels.encoder_panel import EncoderController
 from segapp.qt.panels.levels_panel import LevelsCommands

@@ -4,8 +4,7 @@ import numpy as np
 from PIL import Image
 
 from segapp.batch.cases import find_cases
-from segapp.batch.execution import run_tasks
-from segapp.batch.task import Task
+from segapp.batch.task import Task, run_tasks
 from segapp.model.settings import SettingsChoice
 from tests.segapp.fake_segmenter import NearestColour
 

@@ -9,8 +9,8 @@ from PIL import Image
 from segapp.batch.cases import Case, CaseError, bundled_cases, find_cases, load_truth
 from segapp.imaging.rasterise import rasterize
 from segapp.io.images import load_image
+from segapp.io.masks import load_strokes
 from segapp.io.project import Project, save_project
-from segapp.io.strokes import load_strokes
 from segapp.model.document import Document
 from segapp.model.settings import Settings
 

@@ -10,9 +10,9 @@ from PIL.PngImagePlugin import PngInfo
 
 from segapp.imaging.rasterise import rasterize
 from segapp.io.export.rasters import write_strokes_png
+from segapp.io.masks import add_strokes, load_strokes
 from segapp.io.pages import ImageError
 from segapp.io.project import Project, save_project
-from segapp.io.strokes import add_strokes, load_strokes
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.display import DisplaySettings
 from segapp.model.document import Document, Stroke

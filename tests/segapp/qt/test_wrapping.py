@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from segapp.qt.widgets.layouts import WrappingRow
+from segapp.qt.widgets import WrappingRow
 
 
 class Block(QWidget):

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from segapp.model.classes import TWO_CLASSES
-from segapp.qt.canvas.contours import ContourLayer
+from segapp.qt.canvas.layers import ContourLayer
 from segapp.qt.canvas.viewport import View
 
 GREY = QColor(120, 120, 120)

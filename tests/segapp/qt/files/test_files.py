@@ -23,7 +23,7 @@ from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import natural_sorted
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.widgets import Banner
 from tests.segapp.qt.conftest import press_save, save_now
 
 

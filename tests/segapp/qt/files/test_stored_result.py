@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from segapp.app import stored
+from segapp.app import state
 from segapp.app.project_store import SaveLocation
 from segapp.app.state import Stage
 from segapp.imaging.overlay import ViewMode
@@ -85,7 +85,7 @@ def test_an_outdated_result_is_shown_as_such_and_learnt_again(
     finished, make_window, gated, qtbot, monkeypatch
 ):
     picture, labels = finished
-    monkeypatch.setattr(stored, "program_digest", lambda: "of the next version")
+    monkeypatch.setattr(state, "program_digest", lambda: "of the next version")
     window = make_window(picture, gated)
     answers = window.session.answers
     assert answers.answer is None

@@ -106,7 +106,7 @@ def test_the_windows_panel_follows_the_answer_once_it_is_visible(
 
 def test_a_class_without_strokes_has_no_codeword(qtbot):
     from segapp.model.classes import ClassInfo
-    from segapp.qt.widgets.charts import CodewordGrid
+    from segapp.qt.widgets import CodewordGrid
 
     grid = CodewordGrid()
     qtbot.addWidget(grid)

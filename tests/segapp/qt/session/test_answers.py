@@ -17,8 +17,7 @@ from segapp.model.picture import Picture
 from segapp.model.settings import PRESETS
 from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.session import answer_service
-from segapp.qt.session.live_preview import LivePreview
-from segapp.qt.session.session import Session
+from segapp.qt.session.session import LivePreview, Session
 
 
 class SteppedJobs(QObject):

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from segapp.model.document import Stroke
 from segapp.model.settings import PRESETS
-from segapp.qt.widgets.layouts import Banner
+from segapp.qt.widgets import Banner
 from segapp.qt.window import mark_commands
 
 PLACES = [(50, 50), (200, 60), (300, 250)]

@@ -17,7 +17,7 @@ from segapp.io.project import Project, save_project
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.dialogs.help import problem_text
-from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
+from segapp.qt.files.folder import SIZE, filling, thumbnail
 
 
 def test_the_picture_goes_to_the_clipboard(make_window, picture_file, qtbot):

@@ -17,7 +17,7 @@ from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
-from segapp.qt.files import file_dialogs, opening, thumbnails
+from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files import folder as folder_module
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 
@@ -474,8 +474,8 @@ def test_five_thousand_pictures_are_listed_and_memory_stays_flat(make_window, tm
     for row in range(0, 5000, 100):
         listing.view.scrollTo(listing.view.model().index(row, 0))
         qtbot.wait(1)
-    assert len(listing.thumbnails._waiting) <= thumbnails._MOST_WAITING
-    assert listing.thumbnails.n_kept <= thumbnails._MOST_KEPT
+    assert len(listing.thumbnails._waiting) <= folder_module._MOST_WAITING
+    assert listing.thumbnails.n_kept <= folder_module._MOST_KEPT
     listing.search.setText("p4999")
     qtbot.waitUntil(lambda: listing.names() == ["p4999.png"])
     go(qtbot, window, home / "p4999.png")

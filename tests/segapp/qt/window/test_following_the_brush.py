@@ -9,7 +9,7 @@ from segapp.engine.trainer import Trainer, segment
 from segapp.imaging.overlay import ViewMode
 from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Patch, Stroke
-from segapp.qt.session.live_preview import thin_out
+from segapp.qt.session.session import thin_out
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

@@ -20,7 +20,7 @@ from segapp.model.document import Stroke
 from segapp.qt.files.opening import save_pasted
 from segapp.qt.i18n import number
 from segapp.qt.panels.view_bar import ColourBar
-from segapp.qt.widgets.layouts import Banner, Card
+from segapp.qt.widgets import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial
 from tests.segapp.qt.conftest import save_now
 from tests.segapp.qt.window.by_hand import paint, pixels

@@ -509,7 +509,7 @@ def test_texts_are_ready_for_translation(window):
     translator = Shouting()
     QApplication.installTranslator(translator)
     try:
-        from segapp.qt.actions.actions import Actions
+        from segapp.qt.actions import Actions
 
         shouted = Actions()
         for name in shouted:

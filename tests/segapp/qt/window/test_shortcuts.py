@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton
 
-from segapp.qt.actions.actions import ShortcutsError
-from segapp.qt.dialogs.shortcut_sheet import ShortcutSheet
+from segapp.qt.actions import ShortcutsError
+from segapp.qt.dialogs.help import ShortcutSheet
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 

@@ -1,1 +1,0 @@
-"""Table of commands, with icons and shortcuts."""

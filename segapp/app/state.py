@@ -1,4 +1,4 @@
-"""State of an open image, and answers that its project stores while they are valid."""
+"""State of an open image, and answers stored in its project while they are valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects of a labelling: pieces of classes that belong together, and their shades."""
+"""Objects of a labelling, as pieces of classes that belong together, and shades."""
 
 from __future__ import annotations
 

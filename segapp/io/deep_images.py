@@ -1,4 +1,4 @@
-"""Images with more than 8 bits: PNG, TIFF, and by the extra ``medical`` DICOM, NIfTI."""
+"""Images with more than 8 bits: PNG, TIFF, DICOM and NIfTI (extra ``medical``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of films (the extra ``video``) and of OME-Zarr images (the extra ``zarr``)."""
+"""Pages of films (extra ``video``) and of OME-Zarr images (extra ``zarr``)."""
 
 from __future__ import annotations
 

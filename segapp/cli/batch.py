@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.app.stack import Stack
 from segapp.batch.cases import bundled_cases, find_cases, load_truth
 from segapp.batch.film_robot import film_summary, find_films, run_film
 from segapp.batch.report import ContactSheet, draw_case, write_curve, write_reports
@@ -315,6 +314,8 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 def _run_films(arguments: argparse.Namespace, settings: Settings) -> int:
     """Let the robot user work on films, and write masks, overlays and scores."""
+    from segapp.app.stack import Stack  # loads the learner, which other batches leave to workers
+
     if arguments.folder is None:
         raise CommandError("--film: wanted a folder with films.")
     out, results = make_folder(arguments.out), []

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,9 @@ def program_digest() -> str:
 
 
 def _version(name: str) -> str:
+    from importlib import metadata  # which the window's start does not wait for
+
     try:
-        return version(name)
-    except PackageNotFoundError:  # a bundle has no metadata
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # a bundle has no metadata
         return "unknown"

@@ -76,11 +76,11 @@ carry_over | &Reuse from Previous Image | Ctrl+Shift+K | | check
     Segment each image without strokes by what was learnt on the previous one
 apply_to_undone | &Apply to All Unfinished
     Segment all unfinished images without strokes by what was learnt here
-next_useful | Most &Useful Image | Ctrl+PgDown
+next_useful | Mo&st Useful Image | Ctrl+PgDown
     Go to the unfinished image from which the folder's model would learn most
 review | Find &Mistakes…
     List areas of the finished images of which the others suggest another class
-find_similar | Find More L&ike This | Ctrl+F
+find_similar | Find More Li&ke This | Ctrl+F
     List the images that have something like the object under the pointer
 share_classes | Use These Classes in the &Folder | Ctrl+Shift+L
     Give all images of the folder these classes

@@ -38,7 +38,7 @@ def test_an_empty_mask_writes_what_the_readme_says(tmp_path):
             assert not np.array(image).any()
     assert len(written["classes"]) == 2
     with Image.open(written["indexed"][0]) as image:
-        assert image.getpalette()[:3] == list(Document().classes[0].colour)
+        assert image.getpalette()[3:6] == list(Document().classes[0].colour)
     with Image.open(written["confidence"][0]) as image:
         assert image.info["Description"].endswith("65535 = 0")
     for name in ("coco-rle", "coco-polygons"):

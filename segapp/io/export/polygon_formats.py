@@ -137,6 +137,7 @@ DEFAULT_SPLIT = DatasetSplit()
 def object_polygon(mask: NDArray[np.bool_]) -> Polygon:
     """Return one polygon of a mask, its parts joined by bridges of no width.
 
+    >>> import numpy as np
     >>> object_polygon(np.array([[True, False, True]]))
     [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0), (2, 0), (3, 0), (3, 1), (2, 1), (2, 0)]
     """

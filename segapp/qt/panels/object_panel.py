@@ -151,6 +151,9 @@ class ObjectPanel(QWidget):
         self.view.setUniformItemSizes(True)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.view.setAccessibleName(self.tr("Objects of the class"))
+        self.view.setAccessibleDescription(
+            self.tr("Select objects to join, name, move or delete them")
+        )
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._open_menu)
         self.view.selectionModel().selectionChanged.connect(self._select)

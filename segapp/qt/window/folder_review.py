@@ -72,6 +72,7 @@ class PlaceList(QDialog):
         self._note = QLabel(wordWrap=True)
         self.rows = QListWidget()
         self.rows.setAccessibleName(self.tr("Places in the folder's images"))
+        self.rows.setAccessibleDescription(self.tr("Press Return to open the image at a place"))
         self.rows.itemActivated.connect(lambda _: self.mend())
         self.right = QPushButton(self.tr("&Right (R)"))
         self.right.setToolTip(self.tr("The result is right here: take the place off the list"))

@@ -235,6 +235,7 @@ def test_projects_of_the_window_are_written_by_the_store_alone():
         "app/project_files.py",
         "app/recovery.py",
         "app/segmenter.py",
+        "app/stack.py",
         "batch/task.py",
     }
     assert makers == {"app/project_files.py", "app/project_store.py", "io/project.py"}

@@ -13,6 +13,7 @@ import pytest
 
 from segapp.__main__ import COMMANDS
 from segapp.cli import console
+from segapp.model.validation import sanitize
 
 FAULT = (
     "internal error: ValueError: operands could not be broadcast together. This is a fault of "
@@ -127,7 +128,7 @@ def test_a_batch_with_a_name_that_is_not_utf8(odd, ball, tmp_path):
         rows = {row["image"]: row["error"] for row in csv.DictReader(file)}
     assert rows.pop("bad\ufffd").startswith("bad\ufffd.png is not an image")
     assert rows == {"ball": "", "caf\ufffd\ufffd[2J": ""}
-    assert (out / "masks" / f"{ODD}.png").is_file()
+    assert (out / "masks" / f"{sanitize(ODD)}.png").is_file()
     assert (out / "sheet.png").is_file()
 
 

@@ -244,6 +244,8 @@ class MeasuresPlot(QWidget):
         self.across, self.up = QComboBox(), QComboBox()
         self.across.setAccessibleName(self.tr("Measure across"))
         self.up.setAccessibleName(self.tr("Measure upwards"))
+        for box in (self.across, self.up):
+            box.setAccessibleDescription(self.tr("Choose what the plot shows"))
         self.area = PlotArea()
         self.area.setAccessibleName(self.tr("Plot of the measures"))
         self.area.setToolTip(self.tr("Click a bar or a point to choose its objects"))

@@ -176,6 +176,7 @@ class ObjectPanel(QWidget):
         layout.addLayout(head)
         layout.addWidget(self.view, 1)
         layout.addLayout(tools)
+        self.hide()  # until there are objects to tell apart
 
     def _button(self, name: str, *, with_text: bool = False) -> QToolButton:
         button = QToolButton()
@@ -190,7 +191,10 @@ class ObjectPanel(QWidget):
         return button
 
     def show_objects(self, title: str, rows: Sequence[ObjectRow], classes: Sequence[str]) -> None:
-        """Show the objects of a class; ``classes`` are the names that objects can move to."""
+        """Show the objects of a class; ``classes`` are the names that objects can move to.
+
+        A single object that nothing marks as one needs no list: it is its class.
+        """
         self._classes = classes
         chosen = set(self.keys())
         with QSignalBlocker(self.view.selectionModel()):
@@ -203,6 +207,7 @@ class ObjectPanel(QWidget):
             text += self.tr(", {} proposed").format(proposed)
         self.count.setText(text)
         self.accept.setVisible(proposed > 0)
+        self.setVisible(len(rows) > 1 or proposed < len(rows))
 
     def keys(self) -> list[Key]:
         """Return the chosen objects."""

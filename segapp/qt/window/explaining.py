@@ -197,6 +197,10 @@ class ProposalController(QObject):
         self._size = min(max(self._size + steps, 0), len(PROPOSAL_SIZES) - 1)
         self._update()
 
+    def end(self) -> None:
+        """Propose nothing more: the window closes."""
+        self.set_on(on=False)
+
     def reset(self) -> None:
         """Withdraw the proposal: the image or its strokes have changed."""
         self._asked = None
@@ -243,6 +247,7 @@ class ProposalController(QObject):
     def _update(self) -> None:
         """Propose for the present position, unless that is done or under way."""
         at, picture = self._at, self._session.picture
+        self._again.stop()
         if at is None or picture is None or not self._is_wanted():
             self._asked = None
             self._show(None)

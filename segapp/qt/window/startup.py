@@ -135,6 +135,7 @@ def _connect_canvas(window: MainWindow) -> None:
     canvas.proposal_resized.connect(proposing.resize)
     session.document_changed.connect(proposing.reset)
     session.picture_changed.connect(proposing.reset)
+    window.closing.connect(proposing.end)
     canvas.stroke_extended.connect(window.live_preview.update)
     canvas.stroke_cancelled.connect(window.live_preview.discard)
     canvas.fill_requested.connect(window.mark_commands.fill)

@@ -48,7 +48,7 @@ def beyond(bar):
     return [a.text() for a in bar.actions() if not bar.widgetForAction(a).isVisible()]
 
 
-@pytest.mark.parametrize("height", [600, 560])
+@pytest.mark.parametrize("height", [560, 540])
 def test_in_a_low_window_the_tools_stand_closer_and_the_last_is_reached(
     make_window, picture_file, two_strokes, qtbot, height
 ):

@@ -123,7 +123,10 @@ def inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         lower, failed_too = dpotri(factor, lower=1)
     if failed or failed_too:
         raise np.linalg.LinAlgError("wanted a positive definite matrix")
-    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+    diagonal = lower.diagonal().copy()
+    lower = lower + lower.T  # above the diagonal, LAPACK has left zeros
+    np.fill_diagonal(lower, diagonal)
+    return np.asarray(lower)
 
 
 def _laplacian(

@@ -314,6 +314,11 @@ def descriptor_kernel(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return 2.0 * (vectors @ vectors.T)
 
 
+def descriptor_factor(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return vectors whose product `descriptor_kernel` is."""
+    return np.asarray(np.sqrt(2.0) * vectors)
+
+
 def local_statistics(lab: NDArray[np.floating], times: int) -> EncoderFeatures:
     """Return soft histograms around each cell, at three scales.
 

@@ -20,6 +20,7 @@ from segapp.engine.features import (
     Channels,
     ChannelScales,
     ColourImage,
+    descriptor_factor,
     descriptor_kernel,
     local_statistics,
     pixel_features,
@@ -90,6 +91,7 @@ class PreparedPicture:
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
         self._dense_kernel: tuple[object, NDArray[np.float64]] | None = None
+        self._dense_factor: NDArray[np.float64] | None = None
         self._fine_features: tuple[RegionGraph, FineRegionFeatures] | None = None
 
     def set_encoder_features(self, encoded: EncoderFeatures) -> None:
@@ -197,14 +199,21 @@ class PreparedPicture:
             means, edges = self.dense_means(settings), self.graph(settings).edges
             centre = np.average(means, axis=0, weights=table.prototypes.sizes)
             vectors = diffuse(directions(means, centre), edges)
+            self._dense_factor = None
             if group is FeatureGroup.DESCRIPTORS:
                 kernel = descriptor_kernel(vectors)
+                self._dense_factor = descriptor_factor(vectors)
             else:
                 fine = self.fine_features(settings)
                 distances = None if fine is None else fine.edge_distances
                 kernel = region_affinity(vectors, edges, distances)
             self._dense_kernel = (key, kernel)
         return self._dense_kernel[1]
+
+    def dense_factor(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return vectors whose product `dense_kernel` is, if it has a low rank."""
+        self.dense_kernel(settings)
+        return self._dense_factor if dense_group(settings) is FeatureGroup.DESCRIPTORS else None
 
     def fine_features(self, settings: Settings) -> FineRegionFeatures | None:
         """Return the fine encoder features of regions; ``None`` where there are none."""

@@ -214,7 +214,8 @@ class StateUpdate:
             return None
         border = self._prototypes.count(border_mask(self._prototypes.index_map.shape))
         background = self.refiner.document.background
-        belief = RegionBelief.of(kernel, self.supervision, border, background)
+        factor = self._picture.dense_factor(self._settings)
+        belief = RegionBelief.of(kernel, self.supervision, border, background, factor)
         if dense_group(self._settings) is FeatureGroup.DESCRIPTORS:
             return replace(belief, weight=DESCRIPTOR_WEIGHT)
         return belief

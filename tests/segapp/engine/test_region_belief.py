@@ -115,6 +115,19 @@ def test_kernel_ridge_over_products_is_the_linear_ridge(n_classes, background):
     assert found.background == (background if background < n_classes else None)
 
 
+def test_many_regions_are_fitted_by_channels_with_the_same_result():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    labels, border = [*(np.arange(30) % 2), *[U] * 10], np.arange(40) % 4
+    kernel, supervision = x @ x.T, supervised(labels)
+    by_rows = RegionBelief.of(kernel, supervision, border, 1)
+    found = RegionBelief.of(kernel, supervision, border, 1, x)
+    assert not np.array_equal(found.fit, by_rows.fit)  # the other way round
+    np.testing.assert_allclose(found.fit, by_rows.fit, atol=1e-10)
+    np.testing.assert_allclose(found.ridge.dual, by_rows.ridge.dual, atol=1e-9)
+    assert found.evidence == pytest.approx(by_rows.evidence)
+
+
 def test_doubtful_regions_are_no_background_in_probabilities_alone():
     # From certain object to certain background; the third is doubtful.
     fit = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])

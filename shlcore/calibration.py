@@ -146,11 +146,12 @@ def residuals(kernel: Array, support: Indices, diagonal: float) -> Array:
         ``k(x, x)``.
     """
     ridge = RESIDUAL_RIDGE * diagonal
-    among = kernel[np.ix_(support, support)] + ridge * np.eye(len(support))
-    inverse = _inverse(among)
-    cross = kernel[:, support]
-    left = diagonal - np.einsum("ij,ij->i", cross @ inverse, cross)
-    left[support] = 1.0 / np.diagonal(inverse) - ridge
+    root = _inverse_root(kernel[np.ix_(support, support)], ridge)
+    left = np.empty(len(kernel))
+    left[support] = 1.0 / np.einsum("ij,ij->j", root, root) - ridge
+    others = np.setdiff1d(np.arange(len(kernel)), support, assume_unique=True)
+    reached = root @ kernel[np.ix_(support, others)]
+    left[others] = diagonal - np.einsum("ij,ij->j", reached, reached)
     return np.asarray(np.clip(left / diagonal, 0.0, 1.0))
 
 
@@ -197,31 +198,35 @@ def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:
     diagonal = np.diagonal(kernel).copy()
     if not free.any():
         return diagonal
-    inverse = _inverse(kernel[np.ix_(free, free)])
-    sums = inverse.sum(axis=1)
-    total = max(float(sums.sum()), np.finfo(float).tiny)
+    root = _inverse_root(kernel if free.all() else kernel[np.ix_(free, free)])
+    part = root.sum(axis=1)  # of the inverse, root' root, the sum is |part|^2
+    sums = part @ root
+    total = max(float(part @ part), np.finfo(float).tiny)
     spans = np.empty(len(kernel))
     # The inverse of the kernel matrix bordered by ones, which account for the offset.
-    spans[free] = 1.0 / np.maximum(np.diagonal(inverse) - sums**2 / total, np.finfo(float).tiny)
+    inverse_diagonal = np.einsum("ij,ij->j", root, root)
+    spans[free] = 1.0 / np.maximum(inverse_diagonal - sums**2 / total, np.finfo(float).tiny)
     bounded = ~free
     if bounded.any():
-        cross = kernel[np.ix_(bounded, free)]
-        reached = np.einsum("ij,jk,ik->i", cross, inverse, cross, optimize=True)
-        offset = (1.0 - cross @ sums) ** 2 / total
-        spans[bounded] = diagonal[bounded] - reached + offset
+        cross = kernel[np.ix_(free, bounded)]
+        reached = root @ cross
+        offset = (1.0 - sums @ cross) ** 2 / total
+        spans[bounded] = diagonal[bounded] - np.einsum("ij,ij->j", reached, reached) + offset
     # Without rounding and offset, no row is farther from the span of the others than from 0.
     return np.clip(spans, 0.0, 2.0 * diagonal.max())
 
 
-def _inverse(matrix: Array) -> Array:
-    """Invert a kernel matrix, with the smallest sufficient ridge if it is singular."""
-    ridge = _MIN_RIDGE * float(np.trace(matrix)) / len(matrix)
+def _inverse_root(matrix: Array, ridge: float = 0.0) -> Array:
+    """Return a triangular A with ``A' A`` the inverse of a kernel matrix and a ridge.
+
+    The ridge grows as far as a singular matrix needs.
+    """
+    ridge = max(ridge, _MIN_RIDGE * float(np.trace(matrix)) / len(matrix))
     diagonal = np.diag_indices(len(matrix))
     while True:
-        raised = matrix.copy(order="F")
+        raised = np.array(matrix.T, order="F")  # symmetric: no rearrangement
         raised[diagonal] += ridge
-        factor, failed = lapack.dpotrf(raised, overwrite_a=True)
+        factor, failed = lapack.dpotrf(raised, lower=1, overwrite_a=1)
         if not failed:
-            upper, _ = lapack.dpotri(factor, overwrite_c=True)
-            return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+            return np.asarray(lapack.dtrtri(factor, lower=1, overwrite_c=1)[0])
         ridge *= 100.0

@@ -70,20 +70,22 @@ def encode_labels(
     """Return the classes, and the class index of each sample or `UNLABELLED`.
 
     ``unlabelled`` is the value of y for samples without a label; None: every sample has one. NaN,
-    None and pandas' NA mean "no label", too.
+    None, pandas' NA and masked values mean "no label", too.
     """
+    mask = np.ma.getmask(y)  # checks of scikit-learn would drop it
     if isinstance(y, list | tuple) and not all(isinstance(value, str) for value in y):
         text = np.asarray(y).dtype.kind == "U"  # numpy would convert NaN to text
         y = np.asarray(y, dtype=object) if text else y
     array = np.asarray(column_or_1d(y, warn=True))
     if array.shape != (n_samples,):
         raise ValueError(f"y: wanted {n_samples} labels, one for each sample, got {array.shape}")
-    absent = _absent(array)
+    absent = _absent(array) | np.ravel(mask)
     if unlabelled is None and absent.any():
         raise ValueError(
             f"y: wanted a label for every sample (unlabelled=None), got {absent.sum()} NaN or None"
         )
-    missing = absent | _missing(array, unlabelled)
+    marked = _missing(array, unlabelled) & ~absent
+    missing = absent | marked
     known = array[~missing]
     if known.dtype.kind == "O":
         known = np.array(known.tolist())
@@ -108,7 +110,7 @@ def encode_labels(
                 else ""
             )
         )
-    _warn_if_mark_may_be_class(np.bincount(indices), int(missing.sum()), unlabelled)
+    _warn_if_mark_may_be_class(np.bincount(indices), int(marked.sum()), unlabelled)
     labels = np.full(n_samples, UNLABELLED, dtype=np.intp)
     labels[~missing] = indices
     return classes, labels
@@ -150,12 +152,12 @@ def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
     return np.asarray(array == unlabelled)
 
 
-def _warn_if_mark_may_be_class(counts: Indices, n_missing: int, unlabelled: Label) -> None:
+def _warn_if_mark_may_be_class(counts: Indices, n_marked: int, unlabelled: Label) -> None:
     """Warn if the label -1 is as frequent as a class."""
-    similar = 0.8 * counts.mean() <= n_missing <= 1.25 * counts.mean()
-    if unlabelled == UNLABELLED and n_missing >= _MIN_COUNT and similar:
+    similar = 0.8 * counts.mean() <= n_marked <= 1.25 * counts.mean()
+    if unlabelled == UNLABELLED and n_marked >= _MIN_COUNT and similar:
         warnings.warn(
-            f"y: {n_missing} samples of label -1 are taken as samples without a label, yet their "
+            f"y: {n_marked} samples of label -1 are taken as samples without a label, yet their "
             f"share is like that of a class. If -1 is a class, set unlabelled=None.",
             UserWarning,
             stacklevel=2,

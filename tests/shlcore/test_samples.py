@@ -122,6 +122,7 @@ def test_wide_samples_are_not_copied_as_a_whole(monkeypatch):
         [1.0, np.nan, 2.0],
         pd.Series([1, None, 2], dtype="Int64"),
         pd.Series([False, None, True], dtype="boolean"),
+        np.ma.array([1, 7, 2], mask=[False, True, False]),
     ],
 )
 def test_absent_labels_mean_no_label(y):
@@ -131,6 +132,13 @@ def test_absent_labels_mean_no_label(y):
     assert classes.dtype.kind in "iU"
     with pytest.raises(ValueError, match=r"wanted a label for every sample .* got 1 NaN"):
         encode_labels(y, 3, unlabelled=None)
+
+
+def test_only_a_mark_can_be_taken_for_a_class():
+    y = ["a", "b"] * 20
+    encode_labels([*y, *[None] * 20], 60)  # a warning would be an error
+    with pytest.warns(UserWarning, match="y: 20 samples of label -1 are taken as"):
+        encode_labels([0, 1] * 20 + [-1] * 20, 60)
 
 
 def test_labels_of_infinity_are_refused():
@@ -145,14 +153,15 @@ def test_random_features_refuse_other_than_real_numbers(values, change):
         SHL(solver="random_features").fit(change(values), [0, 1])
 
 
-def test_the_size_of_all_columns_does_not_matter():
+@pytest.mark.parametrize("factor", [1e-300, 1e300])
+def test_the_size_of_all_columns_does_not_matter(factor):
     X, y = load_iris(return_X_y=True)
-    small = SHL(random_state=0).fit(X * 1e-300, y)
-    assert small.score(X * 1e-300, y) > 0.95
+    assert SHL(random_state=0).fit(X * factor, y).score(X * factor, y) > 0.95
 
 
 @pytest.mark.parametrize("scale", ["standard", None])
-def test_samples_whose_distances_vanish_are_refused(scale):
+@pytest.mark.parametrize("factor", [1e-300, 1e300])
+def test_samples_whose_distances_vanish_or_overflow_are_refused(scale, factor):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="X: wanted columns whose distances have squares above 0"):
-        SHL(scale=scale).fit(X * 1e-300, y)
+    with pytest.raises(ValueError, match="X: wanted columns whose distances have finite squares"):
+        SHL(scale=scale).fit(X * factor, y)

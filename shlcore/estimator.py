@@ -12,17 +12,22 @@ import sys
 import threading
 from contextlib import contextmanager, nullcontext
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 
 from shlcore.hash_classifier import HashClassifier
+from shlcore.hinge import class_scores
 from shlcore.parameters import Parameters
-from shlcore.training_data import prepare_training_data
+from shlcore.problem import UNLABELLED
+from shlcore.samples import encode_labels
+from shlcore.svm import MARGIN_SLACK
+from shlcore.training_data import prepare_training_data, sample_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from shlcore.array_types import Array
+    from shlcore.array_types import AnyArray, Array
     from shlcore.fit_result import FitResult
     from shlcore.hash_classifier import Samples
     from shlcore.parameters import CodewordChoice, KernelChoice, Label, SemiSupervision
@@ -306,6 +311,67 @@ class SHL(HashClassifier):
         """
         return np.asarray(self.fit(X, y, sample_weight).transduction_)
 
+    def partial_fit(
+        self,
+        X: Samples,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn further samples beside those of earlier calls that support the functions.
+
+        Samples of earlier calls beyond the margin in all bits are forgotten, as an SVM without
+        them is the same. Codewords stay. A model of `fit` or `load` keeps no samples: it begins
+        anew.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; in the first call with samples of every class.
+        classes
+            All classes, which the first call checks.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> model = SHL(random_state=0).partial_fit([[0.0], [0.4], [1.0]], [0, 0, 1])
+        >>> model.partial_fit([[0.7]], [0]).predict([[0.65], [0.95]])
+        array([0, 1])
+        """
+        if isinstance(self.kernels, str) and self.kernels == "precomputed":
+            raise ValueError("kernels: wanted kernels of X for partial_fit, got 'precomputed'")
+        kept = getattr(self, "_kept", None)
+        rows: Any = self._rows(X, reset=kept is None).X
+        columns, learner = self._columns(), clone(self)
+        labels = np.array(column_or_1d(y), dtype=object)
+        labels[np.ma.getmaskarray(cast("Any", y))] = None
+        weights = sample_weights(sample_weight, rows.shape[0])
+        if kept is not None:
+            rows = (
+                sparse.vstack([kept[0], rows], "csr")
+                if sparse.issparse(rows)
+                else np.concatenate([kept[0], rows])
+            )
+            labels, weights = np.append(kept[1], labels), np.append(kept[2], weights)
+            classes = self.classes_
+            learner.set_params(codewords=self.codewords_)
+        found, indices = encode_labels(labels, rows.shape[0], self.unlabelled)
+        if classes is not None and not np.array_equal(found, np.unique(classes)):
+            raise ValueError(f"y: wanted samples of the classes {classes}, got {found}")
+        learner.fit(rows, labels, weights)
+        self._set_attributes(replace(learner._result, columns=columns))
+        projections = learner.project(rows)
+        nearest = class_scores(projections, self.codewords_).argmax(axis=1)
+        words = self.codewords_[np.where(indices == UNLABELLED, nearest, indices)]
+        margins = (projections[:, None] * words).min(axis=2).max(axis=1)
+        near = np.flatnonzero(margins <= 1.0 + MARGIN_SLACK)
+        self._kept: tuple[Any, AnyArray, Array] | None = rows[near], labels[near], weights[near]
+        return self
+
     def iter_fit(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Iterator[FitStep]:
@@ -353,6 +419,7 @@ class SHL(HashClassifier):
             )
         if state is not None:
             self._set_attributes(state.result())
+            self._kept = None
             self._warn_of_lost_classes(state.projections)
 
 

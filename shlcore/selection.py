@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for lambda1, for rows of mean weight 1 and kernels with k(x, x) = 1."""
 
-_FIRST_COST = 3.0
-"""The search begins here, and follows the smaller loss until it rises; with further kernels or
-codewords, at the best cost so far."""
+_FIRST_COSTS = (0.3, 1.0, 10.0)
+"""The search begins at the best of these (with further kernels, at the best cost so far), and
+follows the smaller loss until it rises."""
 
 CODEWORDS = (2, 3, 5, 8)
 """Candidates for the codewords of a class, beside 1."""
@@ -60,11 +60,8 @@ _SAMPLE = 400
 by more."""
 
 _BITS_PER_DOUBLING = 3
-"""Bits for each doubling of the number of codewords in the comparison; a fit has five."""
-
-_LEAST_STEP = 0.005
-"""Share of the loss that the next cost has to gain: beyond some cost kernels that interpolate change
-nothing any more."""
+"""Bits for each doubling of the number of codewords in the comparison; a fit has five, unless they
+are given."""
 
 _LEAST_GAIN = 0.02
 """Share of the loss that later kernels or further codewords have to gain, so that chance does not
@@ -93,8 +90,8 @@ def choose_rows(labels: Indices) -> Indices:
     """Choose labelled rows for the comparison, in proportion to their classes."""
     known = np.flatnonzero(labels != UNLABELLED)
     order = known[np.argsort(labels[known], kind="stable")]
-    step = max(1.0, len(order) / _SAMPLE)
-    return np.sort(order[np.arange(0, len(order), step).astype(np.intp)])
+    count = min(len(order), _SAMPLE)
+    return np.sort(order[np.arange(count) * len(order) // max(count, 1)])
 
 
 def has_enough_labels(labels: Indices, n_classes: int) -> bool:
@@ -103,7 +100,13 @@ def has_enough_labels(labels: Indices, n_classes: int) -> bool:
 
 
 def choose(
-    banks: Sequence[Grams], labels: Indices, weights: Array, p: float, n_codewords: int | None
+    banks: Sequence[Grams],
+    labels: Indices,
+    weights: Array,
+    p: float,
+    *,
+    n_codewords: int | None,
+    n_bits: int | None,
 ) -> Choice:
     """Return the candidate with the smallest leave-one-out log loss.
 
@@ -115,19 +118,21 @@ def choose(
         ``(n,)``, of these rows.
     n_codewords
         Of each class; None: to be chosen.
+    n_bits
+        Of the fit; None: as many as suit the number of codewords.
     """
     best: tuple[float, Choice] | None = None
-    first = _FIRST_COST
+    first: Sequence[float] = _FIRST_COSTS
     with one_blas_thread():
         for index, grams in enumerate(banks):
-            trial = _Trial(grams, labels, weights, p, n_codewords or 1)
+            trial = _Trial(grams, labels, weights, p, (n_codewords or 1, n_bits))
             loss, cost, theta = _search(trial.fit, first)
             if best is None or loss < (1.0 - _LEAST_GAIN) * best[0]:
                 unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
                 best = loss, Choice(index, n_codewords or 1, cost / unit, theta)
-                first = cost
+                first = (cost,)
         if best is not None and n_codewords is None:
-            best = _more_codewords(banks[best[1].bank], labels, weights, p, best, first)
+            best = _more_codewords(banks[best[1].bank], labels, weights, p, n_bits, best)
     if best is None:
         raise ValueError("kernels: wanted at least one set of them, got none")
     return best[1]
@@ -138,37 +143,36 @@ def _more_codewords(
     labels: Indices,
     weights: Array,
     p: float,
+    n_bits: int | None,
     best: tuple[float, Choice],
-    first: float,
 ) -> tuple[float, Choice]:
     """Compare larger numbers of codewords, until the loss rises."""
     unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
     for count in CODEWORDS:
-        if count * (int(labels.max()) + 1) * 2 > len(labels):
+        total = count * (int(labels.max()) + 1)
+        if 2 * total > len(labels) or (n_bits and 2**n_bits < total):
             break
-        trial = _Trial(grams, labels, weights, p, count)
-        loss, cost, theta = _search(trial.fit, first)
+        trial = _Trial(grams, labels, weights, p, (count, n_bits))
+        loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
         if loss < (1.0 - _LEAST_GAIN) * best[0]:
             best = loss, Choice(best[1].bank, count, cost / unit, theta)
     return best
 
 
 def _search(
-    fit: Callable[[float], tuple[float, Array]], first: float
+    fit: Callable[[float], tuple[float, Array]], first: Sequence[float]
 ) -> tuple[float, float, Array]:
     """Return the smallest loss, its cost and kernel weights."""
-    found: dict[int, tuple[float, Array]] = {}
+    found = {COSTS.index(cost): fit(cost) for cost in first}
 
     def loss(index: int) -> float:
         if index not in found:
             found[index] = fit(COSTS[index])
         return found[index][0]
 
-    best = COSTS.index(first)
+    best = min(found, key=loss)
     for step in (-1, 1):
-        while 0 <= best + step < len(COSTS):
-            if loss(best + step) > (1.0 - _LEAST_STEP) * loss(best):
-                break
+        while 0 <= best + step < len(COSTS) and loss(best + step) < loss(best):
             best += step
     return found[best][0], COSTS[best], found[best][1]
 
@@ -177,11 +181,18 @@ class _Trial:
     """Labelled rows to fit with one cost after another."""
 
     def __init__(
-        self, grams: Grams, labels: Indices, weights: Array, p: float, n_codewords: int
+        self,
+        grams: Grams,
+        labels: Indices,
+        weights: Array,
+        p: float,
+        size: tuple[int, int | None],
     ) -> None:
         rng = np.random.default_rng(0)
         n_classes = int(labels.max()) + 1
+        n_codewords, most = size
         n_bits = _BITS_PER_DOUBLING * max(1, (n_classes * n_codewords - 1).bit_length())
+        n_bits = n_bits if most is None else min(n_bits, most)
         self._codewords = spread_codewords(n_classes, n_codewords, n_bits, rng)
         self._grams, self._labels, self._weights, self._p = grams, labels, weights, p
         self._unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)

@@ -33,7 +33,7 @@ TOLERANCE = 1e-6
 """LIBSVM's default of 1e-3 would leave each margin short by that much: times lambda1 and the
 number of rows, the primal value could be twice the optimum. 1e-6 costs few more iterations."""
 
-_MARGIN_SLACK = 1e-3
+MARGIN_SLACK = 1e-3
 _MIN_EXTRA_ROWS = 100
 _EXTRA_FACTOR = 1.25
 _MAX_SHARE = 0.75
@@ -121,7 +121,7 @@ def solve_svm(
 def _initial_working_set(rows: Indices, margins: Floats, targets: NDArray[np.int8]) -> Indices:
     """Select the support rows of the guess and the nearest rows behind the margin."""
     order = rows[np.argsort(margins[rows], kind="stable")]
-    support = np.count_nonzero(margins[rows] <= 1.0 + _MARGIN_SLACK)
+    support = np.count_nonzero(margins[rows] <= 1.0 + MARGIN_SLACK)
     count = _MIN_EXTRA_ROWS + int(_EXTRA_FACTOR * support)
     chosen = order[:count]
     both = bool((targets[chosen] != targets[chosen[0]]).any())

@@ -431,7 +431,7 @@ def prepare_training_data(
     y, sample_weight = targets
     n_samples = _n_samples(samples)
     classes, labels = _labels(y, n_samples, parameters)
-    weights = _weights(sample_weight, n_samples)
+    weights = sample_weights(sample_weight, n_samples)
     known = labels != UNLABELLED
     if parameters.class_weight is not None and known.any():
         factors = compute_class_weight(
@@ -453,7 +453,7 @@ def prepare_training_data(
         choice = _choose([grams], rows.labels, rows.weights, parameters, len(classes))
         view = KernelData(grams, (rows.first, samples.n_rows))
     elif isinstance(samples, SampleRows):
-        every = samples, _weights(sample_weight, n_samples)
+        every = samples, sample_weights(sample_weight, n_samples)
         view, choice = _kernel_data(every, columns, rows, parameters, select)
     else:
         view, choice = prepare_feature_data(
@@ -496,7 +496,15 @@ def _choose(
     among = [grams.submatrices(rows) if grams.n_rows > len(rows) else grams for grams in banks]
     given = parameters.given_codewords is not None or parameters.n_codewords != "auto"
     count = parameters.words_per_class if given else None
-    return choose(among, labels[rows], weights[rows], float(parameters.p), count)
+    n_bits = None if parameters.n_bits == "auto" else int(parameters.n_bits)
+    return choose(
+        among,
+        labels[rows],
+        weights[rows],
+        float(parameters.p),
+        n_codewords=count,
+        n_bits=n_bits,
+    )
 
 
 def _select(
@@ -575,7 +583,8 @@ def _labels(
     return classes, labels
 
 
-def _weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
+def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
+    """Return checked weights of samples, 1 each unless given."""
     if sample_weight is None:
         return np.ones(n_samples)
     weights: Array = check_array(

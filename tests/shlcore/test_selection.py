@@ -51,10 +51,14 @@ def test_the_units_of_weights_and_kernels_do_not_matter():
     X, y = load_digits(n_class=4, return_X_y=True)
     X, y = X[:150] / 16, flipped(y[:150], 0.1, 0)
     grams, ten = (Grams(np.stack([scale * Gaussian(1.0).of(X, X)])) for scale in (1.0, 10.0))
-    one = choose([grams], y, np.ones(150), 2.0, 1)
+    one = choose([grams], y, np.ones(150), 2.0, n_codewords=1, n_bits=None)
     assert one.lambda1 in COSTS
-    assert choose([grams], y, np.full(150, 7.0), 2.0, 1).lambda1 == pytest.approx(one.lambda1 / 7)
-    assert choose([ten], y, np.ones(150), 2.0, 1).lambda1 == pytest.approx(one.lambda1 / 10)
+    assert choose(
+        [grams], y, np.full(150, 7.0), 2.0, n_codewords=1, n_bits=None
+    ).lambda1 == pytest.approx(one.lambda1 / 7)
+    assert choose(
+        [ten], y, np.ones(150), 2.0, n_codewords=1, n_bits=None
+    ).lambda1 == pytest.approx(one.lambda1 / 10)
 
 
 def test_the_better_kernels_are_chosen():
@@ -62,8 +66,8 @@ def test_the_better_kernels_are_chosen():
     X = rng.random((120, 2))
     y = (np.sin(6 * X[:, 0]) > X[:, 1]).astype(int)
     noise, good = (Grams(np.stack([Gaussian(s).of(X, X)])) for s in (1e-3, 0.3))
-    assert choose([noise, good], y, np.ones(120), 2.0, 1).bank == 1
-    assert choose([good, noise], y, np.ones(120), 2.0, 1).bank == 0
+    assert choose([noise, good], y, np.ones(120), 2.0, n_codewords=1, n_bits=None).bank == 1
+    assert choose([good, noise], y, np.ones(120), 2.0, n_codewords=1, n_bits=None).bank == 0
 
 
 def test_leave_one_out_is_close_to_fits_without_the_row():
@@ -102,6 +106,12 @@ def test_rows_are_chosen_in_proportion():
     rows = choose_rows(labels)
     assert len(rows) == 400
     np.testing.assert_array_equal(np.bincount(labels[rows]), [300, 100])
+
+
+def test_rows_are_chosen_from_any_number():
+    for count in range(1, 2000):
+        rows = choose_rows(np.zeros(count, dtype=int))
+        assert len(np.unique(rows)) == len(rows) == min(count, 400)
 
 
 def test_few_labels_take_a_fixed_cost():

@@ -1,7 +1,7 @@
 """Ablation of codewords: initial or fixed ones, number per class, label noise.
 
-`shlcore.SHL` always starts from spread codewords and learns them; `learn` also starts from other
-ones, or keeps them fixed.
+`shlcore.SHL` starts from spread codewords; `learn` also starts from other ones, and learns them or
+keeps them fixed.
 """
 
 from __future__ import annotations

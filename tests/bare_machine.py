@@ -58,7 +58,8 @@ def make_root(suite: str, place: Path, extra: list[Path]) -> Path:
         target = root / path.relative_to("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
-            shutil.copytree(path, target, dirs_exist_ok=True)
+            shutil.rmtree(target, ignore_errors=True)  # links there lead out of the root
+            shutil.copytree(path, target)
         else:
             shutil.copy(path, target)
     checkout = root / HOME

@@ -12,17 +12,16 @@ import numpy as np
 from tqdm import tqdm
 
 from segapp.batch.cases import bundled_cases, find_cases, load_truth
-from segapp.batch.film_robot import film_summary, find_films, run_film
-from segapp.batch.report import ContactSheet, draw_case, write_curve, write_reports
-from segapp.batch.robot_user import Start
-from segapp.batch.task import (
-    Outcome,
-    Task,
+from segapp.batch.execution import (
     needs_features,
     precompute_features,
     run_tasks,
     run_tasks_remotely,
 )
+from segapp.batch.film_robot import film_summary, find_films, run_film
+from segapp.batch.report import ContactSheet, draw_case, write_curve, write_reports
+from segapp.batch.robot_user import Start
+from segapp.batch.task import Outcome, Task
 from segapp.cli.arguments import (
     add_scale,
     add_settings,

@@ -4,7 +4,8 @@ import numpy as np
 from PIL import Image
 
 from segapp.batch.cases import find_cases
-from segapp.batch.task import Task, run_tasks
+from segapp.batch.execution import run_tasks
+from segapp.batch.task import Task
 from segapp.model.settings import SettingsChoice
 from tests.segapp.fake_segmenter import NearestColour
 

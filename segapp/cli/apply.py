@@ -93,7 +93,7 @@ def _opened(model: SegmentationModel) -> Iterator[None]:
         try:
             stack.enter_context(model)
         except SegappError as error:
-            from segapp.encoders.registry import published_name
+            from segapp.encoders.packages import published_name
 
             identity = model.learnt.settings.encoder
             name = published_name(identity)

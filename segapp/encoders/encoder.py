@@ -108,8 +108,28 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class FineOutput:
+    """A further output of an encoder's own network, with smaller cells.
+
+    Parameters
+    ----------
+    output
+        Its name.
+    grid, channels
+        Of its cells, channels first.
+    """
+
+    output: str
+    grid: tuple[int, int]
+    channels: int
+
+    def __post_init__(self) -> None:
+        _check_values(self.grid, self.channels)
+
+
+@dataclass(frozen=True, slots=True)
 class Encoder:
-    """A network from an image to a grid of features, with a head or without.
+    """A network from an image to a grid of features, with smaller cells or without.
 
     Parameters
     ----------
@@ -127,6 +147,10 @@ class Encoder:
         Rows and columns of cells of its output.
     steps
         Rows and columns of pixels by which its input can be made shorter; 0 for not at all.
+    head, fine
+        Where smaller cells come from, of which there is one at the most.
+    source
+        SHA-256 of the file that its file was converted from, if it was.
     """
 
     name: str
@@ -144,10 +168,13 @@ class Encoder:
     channels: int
     steps: tuple[int, int] = (0, 0)
     head: Head | None = None
+    fine: FineOutput | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         check_name(self.name)
         _check_digest(self.digest)
+        _check_digest(self.source or self.digest)
         rows, columns = self.grid
         if not (1 <= rows <= self.size[0] <= MAX_SIDE) or not (
             1 <= columns <= self.size[1] <= MAX_SIDE
@@ -167,8 +194,17 @@ class Encoder:
 
     @property
     def identity(self) -> str:
-        """The encoder's name in settings and files: see `identity_of`."""
-        return identity_of(self.digest, None if self.head is None else self.head.digest)
+        """The encoder's name in settings and files: see `identity_of`.
+
+        Files converted from the same one may differ between versions of the runtime.
+        """
+        head = None if self.head is None else self.head.digest
+        return identity_of(self.source or self.digest, head)
+
+    @property
+    def fine_cells(self) -> Head | FineOutput | None:
+        """Of which its smaller cells are, if it has any."""
+        return self.head or self.fine
 
 
 def identity_of(digest: str, head: str | None) -> str:
@@ -226,6 +262,19 @@ def encoder_from_plain(plain: object) -> Encoder:
         channels=require_int(require_field(values, "channels"), "channels", 1, MAX_VALUES),
         steps=_two(values, "steps", least=0),
         head=_head(values.get("head")),
+        fine=_fine(values.get("fine")),
+        source=require_text(values.get("source", ""), "source"),
+    )
+
+
+def _fine(plain: object) -> FineOutput | None:
+    if plain is None:
+        return None
+    values = require_object(plain, "fine")
+    return FineOutput(
+        output=require_text(require_field(values, "output"), "output"),
+        grid=_two(values, "grid"),
+        channels=require_int(require_field(values, "channels"), "channels", 1, MAX_VALUES),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 import platformdirs
 
 from segapp.encoders.encoder import EncoderError
+from segapp.encoders.packages import published_name
 from segapp.encoders.preprocessing import fit_picture, to_encoded_picture
-from segapp.encoders.registry import EncoderRegistry, published_name
+from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.io.pages import DAMAGE
 from shlcore.atomic_file import atomic_write
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from segapp.model.picture import EncoderFeatures
 
 MAX_CACHE_BYTES = 2 << 30
-"""Of all files: a thousand images of 2 MB each, or 300 where there is a head."""
+"""Of all files: a thousand images of 2 MB each, or 300 where there are smaller cells."""
 _SUFFIX = ".npz"
 _VERSION = 2  # of the preprocessing; features of another version are computed again
 
@@ -58,7 +59,7 @@ class FeatureCache:
     def load(self, picture: FittedPicture, encoder: Encoder) -> EncoderFeatures | None:
         """Read the features of an image; a damaged file counts as absent."""
         path = self.path(picture, encoder)
-        names = ("cells",) if encoder.head is None else ("cells", "fine")
+        names = ("cells",) if encoder.fine_cells is None else ("cells", "fine")
         try:
             # A ZIP archive, whose checksums reveal damage.
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:

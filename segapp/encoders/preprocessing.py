@@ -89,10 +89,10 @@ class CellGrid:
 
 
 def cell_grids(shape: tuple[int, int], encoder: Encoder) -> list[CellGrid]:
-    """Return the grid of an encoder's cells on an image, then that of its head."""
+    """Return the grid of an encoder's cells on an image, then that of its smaller ones."""
     grids = [(encoder.grid, encoder.channels)]
-    if encoder.head is not None:
-        grids.append((encoder.head.grid, encoder.head.channels))
+    if (fine := encoder.fine_cells) is not None:
+        grids.append((fine.grid, fine.channels))
     return [_cell_grid(shape, encoder, grid, channels) for grid, channels in grids]
 
 

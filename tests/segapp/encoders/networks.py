@@ -75,6 +75,27 @@ def like_sam(path):
     return save(path, nodes, [("x", ["n", 3, 1024, 1024])], [("y", [1, 256, 64, 64])], weights)
 
 
+def like_sam_2(path):
+    """Like a SAM network, with 32 channels of 256 x 256 cells beside them."""
+    rng = np.random.default_rng(2)
+    pooled = {
+        name: helper.make_node("AveragePool", ["x"], [name], kernel_shape=[n, n], strides=[n, n])
+        for name, n in (("p", 16), ("q", 4))
+    }
+    convolved = [
+        helper.make_node("Conv", ["q", "v"], ["fine"]),
+        helper.make_node("Conv", ["p", "w"], ["y"]),
+    ]
+    weights = [
+        (name, rng.standard_normal((channels, 3, 1, 1)).astype(np.float32))
+        for name, channels in (("v", 32), ("w", 256))
+    ]
+    outputs = [("fine", [1, 32, 256, 256]), ("y", [1, 256, 64, 64])]
+    return save(
+        path, [*pooled.values(), *convolved], [("x", [1, 3, 1024, 1024])], outputs, weights
+    )
+
+
 def like_dino(path, size="side", patch=14, extra=1, channels=5):
     """A token for each patch, after some that are none."""
     rng = np.random.default_rng(1)

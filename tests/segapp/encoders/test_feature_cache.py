@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from segapp.encoders import ipc, runner
 from segapp.encoders.encoder import EncoderError, Fit, identity_of
 from segapp.encoders.feature_cache import FeatureExtractor, MissingEncoderError, resolve_encoder
+from segapp.encoders.packages import PACKAGES
 from segapp.encoders.preprocessing import fit_picture
-from segapp.encoders.registry import PACKAGES
 from segapp.io.images import load_image
 from segapp.model.picture import EncoderFeatures
 from tests.segapp.encoders import networks

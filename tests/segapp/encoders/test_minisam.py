@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from segapp.encoders.feature_cache import FeatureExtractor
+from segapp.encoders.packages import PACKAGES
 from segapp.encoders.preprocessing import fit_picture
-from segapp.encoders.registry import PACKAGES
 from segapp.encoders.runner import RunningNetwork
 from segapp.encoders.signatures import NetworkOptions, probe_network
 from segapp.imaging.overlay import pca_colours

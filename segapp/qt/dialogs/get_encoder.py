@@ -50,6 +50,7 @@ class GetEncoderDialog(QDialog):
         )
         self.packages = QListWidget()
         self.packages.setAccessibleName(self.tr("Published encoders"))
+        self.packages.setWordWrap(True)
         self.packages.currentItemChanged.connect(lambda *_: self._show_state())
         self.bar = QProgressBar()
         self.bar.hide()

@@ -133,11 +133,24 @@ class FileFilter(QSortFilterProxyModel):
         super().__init__(parent)
         self._statuses: frozenset[ImageStatus] = frozenset(ImageStatus)
         self._letters = ""
+        self._ranks: dict[Path, int] = {}
 
     def show_only(self, statuses: frozenset[ImageStatus], letters: str) -> None:
         """Show the images of some statuses whose names hold some letters."""
         self._statuses, self._letters = statuses, letters.casefold()
         self.invalidate()
+
+    def rank(self, paths: list[Path]) -> None:
+        """List these images first, in this order; the others follow in theirs."""
+        self._ranks = {path: rank for rank, path in enumerate(paths)}
+        self.invalidate()
+        self.sort(0 if paths else -1)
+
+    def lessThan(self, left: Index, right: Index) -> bool:
+        """Return whether an image comes before another."""
+        last = len(self._ranks)
+        ranks = [self._ranks.get(each.data(PATH_ROLE), last) for each in (left, right)]
+        return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and left.row() < right.row())
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         """Return whether a picture is shown."""
@@ -374,7 +387,12 @@ class FileList(QWidget):
         rows = range(self._filter.rowCount())
         return [str(self._filter.index(row, 0).data()) for row in rows]
 
+    def list_first(self, paths: list[Path]) -> None:
+        """List these images first, in this order; without any, as the folder has them."""
+        self._filter.rank(paths)
+
     def _begin(self) -> None:
+        self.list_first([])
         self.search.clear()
         self._pause.stop()
         self.statuses.setCurrentIndex(0)

@@ -440,6 +440,7 @@ class FolderParts:
         )
         self.carry_over = CarryOver(session, files, store, self.task, window)
         self.review = FolderReview(session, files, store, self.task, canvas, window)
+        self.review.ranked.connect(file_list.list_first)
         self.thumbnails = file_list.thumbnails
 
     def connect(

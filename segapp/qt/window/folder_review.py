@@ -132,6 +132,7 @@ class FolderReview(QObject):
     """The commands that compare the images of a folder."""
 
     message = Signal(str)  # a sentence for the status bar
+    ranked = Signal(object)  # images, the most useful one first; none for the usual order
 
     def __init__(
         self,
@@ -148,10 +149,13 @@ class FolderReview(QObject):
         self._jobs = Jobs("folder review", self)
         self._pointer: QPointF | None = None
         self._frame: QRectF | None = None  # to be shown when its image is there
+        self._sorting = False
+        self._sorted_for: list[LabelledImage] = []
         self.place_list = PlaceList(window)
         self.place_list.chosen.connect(self._open)
         canvas.pointer_moved.connect(self._point)
         files.opened.connect(self._show_frame)
+        files.opened.connect(self._sort_again)
         files.folder.begun.connect(self._forget)
         task.stop_requested.connect(self._jobs.cancel)
 
@@ -160,6 +164,7 @@ class FolderReview(QObject):
         actions["review"].triggered.connect(self.review)
         actions["next_useful"].triggered.connect(self.open_useful)
         actions["find_similar"].triggered.connect(self.find_similar)
+        actions["sort_useful"].toggled.connect(self.sort_useful)
 
     def _point(self, at: QPointF | None) -> None:
         self._pointer = at if at is not None else self._pointer
@@ -173,6 +178,7 @@ class FolderReview(QObject):
     def _forget(self) -> None:
         self._jobs.cancel()
         self.__dict__.pop("_memory", None)
+        self._sorted_for = []
         self.place_list.close()
 
     # Commands ---------------------------------------------------------------------------
@@ -193,19 +199,35 @@ class FolderReview(QObject):
 
     def open_useful(self) -> None:
         """Open the unfinished image from which the folder's model would learn most."""
+        self._rank(self._open_most_useful)
+
+    def sort_useful(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """List the most useful images first, also when more are finished."""
+        self._sorting, self._sorted_for = on, []
+        if on:
+            self._rank(self._list_useful)
+        else:
+            self.ranked.emit([])
+
+    def _sort_again(self) -> None:
+        if self._sorting and not self._jobs.busy and self._finished() != self._sorted_for:
+            self._rank(self._list_useful)
+
+    def _rank(self, take: Callable[[list[Usefulness]], None]) -> None:
+        """Rank the unfinished images by what they would teach."""
         finished = self._finished()
         done = {labelled.image for labelled in finished}
         left = [path for path in self._files.workspace.images if path not in done]
         if not finished or not left:
             self.message.emit(self.tr("Finish one image, and leave another unfinished"))
             return
-        memory, encoder = self._memory, self._encoder()
+        memory, encoder, self._sorted_for = self._memory, self._encoder(), finished
 
         def work() -> Iterator[Found]:
             yield from memory.learn(finished, encoder)
             yield from memory.rank_useful(left)
 
-        self._run(work, self._open_most_useful)
+        self._run(work, take)
 
     def find_similar(self) -> None:
         """List the images that have something like the object under the pointer."""
@@ -292,17 +314,24 @@ class FolderReview(QObject):
         self.place_list.show_places(self.tr("More like this"), note, places)
 
     def _open_most_useful(self, useful: list[Usefulness]) -> None:
+        self.message.emit(self._verdict(useful))
+        if useful:
+            self._files.open(useful[0].image)
+
+    def _list_useful(self, useful: list[Usefulness]) -> None:
+        self.ranked.emit([each.image for each in useful])
+        self.message.emit(self._verdict(useful))
+
+    def _verdict(self, useful: list[Usefulness]) -> str:
+        """Return a sentence about the most useful image."""
         if not useful:
-            self.message.emit(self.tr("No unfinished image could be read"))
-            return
+            return self.tr("No unfinished image could be read")
         best = useful[0]
-        text = self.tr("{} would teach most: {} of it is in doubt").format(
+        if best.doubt < _ENOUGH:
+            return self.tr("Enough: no unfinished image would change the folder's model much")
+        return self.tr("{} would teach most: {} of it is in doubt").format(
             sanitize(best.image.name), f"{best.doubt:.0%}"
         )
-        if best.doubt < _ENOUGH:
-            text = self.tr("Enough: no unfinished image would change the folder's model much")
-        self.message.emit(text)
-        self._files.open(best.image)
 
     def _open(self, place: tuple[Path, QRectF]) -> None:
         """Open the image of a place, and frame it there."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _FILE = (
     """open open_folder @recent @samples - save save_as export - save_model apply_model - quit"""
 )
-_FOLDER = """previous next next_undone next_useful - done - carry_over apply_to_undone
+_FOLDER = """previous next next_undone next_useful sort_useful - done - carry_over apply_to_undone
     - share_classes take_classes import_classes - review find_similar - export_folder"""
 _STACK = """play previous_time next_time - propagate propagate_next propagate_sure
     undo_propagation - unsure_page interpolate - project_max project_mean - export_stack"""
@@ -247,7 +247,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     within = place is not None and is_open
     actions.enable("done", "carry_over", "apply_to_undone", when=within)
     actions.enable("next_undone", when=place is not None)
-    actions.enable("next_useful", "review", "find_similar", when=within)
+    actions.enable("next_useful", "sort_useful", "review", "find_similar", when=within)
     listed = within and files.workspace.root is not None
     actions.enable("share_classes", "export_folder", when=listed)
     actions.enable("take_classes", when=listed and files.workspace.classes is not None)

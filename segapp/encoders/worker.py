@@ -119,7 +119,7 @@ def _inspect(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _convert(request: dict[str, Any]) -> dict[str, Any]:
-    """Write a network in the runtime's own format as ONNX, with the operators of ONNX alone."""
+    """Write a network in the runtime's own format as ONNX."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()

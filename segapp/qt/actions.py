@@ -78,7 +78,7 @@ apply_to_undone | &Apply to All Unfinished
     Segment all unfinished images without strokes by what was learnt here
 next_useful | Mo&st Useful Image | Ctrl+PgDown
     Go to the unfinished image from which the folder's model would learn most
-sort_useful | List Most Useful &First | | | check
+sort_useful | &List Most Useful First | | | check
     List unfinished images in the order in which the folder's model would learn from them
 review | Find &Mistakes…
     List areas of the finished images of which the others suggest another class

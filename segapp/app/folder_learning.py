@@ -83,6 +83,11 @@ def finished_images(folder: Path, masks: Path | None = None) -> list[LabelledIma
     return listed
 
 
+_RELIABLE, _TESTS = 0.5, 3
+"""Mean IoU of the regions of the newest finished images, and their number, from which on the
+folder's model begins other images: below it, a dab of each class is nearer to the truth."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LearntImage:
     """A finished image with its regions and labels, or the reason why it has none."""
@@ -94,6 +99,8 @@ class LearntImage:
 
 class FolderLearner:
     """A model of finished images, which grows with each.
+
+    Each image is a test for the model of those before it, which costs nothing.
 
     Parameters
     ----------
@@ -108,6 +115,13 @@ class FolderLearner:
         self.settings: Settings = with_encoder(SETTINGS, encoder)
         self.pictures: dict[Path, FinishedPicture] = {}
         self.model: FolderModel | None = None
+        self.agreements: list[float] = []
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the model was right enough on the newest images to begin others."""
+        newest = self.agreements[-_TESTS:]
+        return not newest or float(np.mean(newest)) >= _RELIABLE
 
     def add(
         self, picture: PreparedPicture, image: Path, labels: NDArray[np.uint8]
@@ -119,6 +133,8 @@ class FolderLearner:
         model = self.model or FolderModel.empty(self.classes, finished.table.n_dense)
         if image in self.pictures:
             model = model.minus(self.pictures[image])
+        elif model.n_pictures:
+            self.agreements.append(model.agreement(finished))
         self.model, self.pictures[image] = model.plus(finished), finished
         return finished
 
@@ -308,8 +324,11 @@ class FolderMemory:
                 own.add(prepare(picture, encode), picture.path, labels)
 
     def first_answer(self, picture: Picture) -> Iterator[Labelling | None]:
-        """Yield the model's answer for another image last, and None before."""
-        if self._learner.model is None:
+        """Yield the model's answer for another image last, and None before.
+
+        A model that was wrong about the newest finished images gives none.
+        """
+        if self._learner.model is None or not self._learner.is_reliable:
             return
         with open_encoder(self._learner.settings) as encode:
             prepared = prepare(picture, encode)

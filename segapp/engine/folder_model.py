@@ -257,6 +257,17 @@ class FolderModel:
         """Return the score of each class for some regions, near 1 where it is sure."""
         return np.asarray(table.features() @ self.coefficients)
 
+    def agreement(self, picture: FinishedPicture) -> float:
+        """Return the mean IoU of the classes of a picture, by regions."""
+        n_classes, weights = len(self.classes), picture.table.weights[:, None]
+        labelled = weights * picture.shares
+        found = weights * np.eye(n_classes)[self.scores(picture.table).argmax(axis=1)]
+        both = (found * picture.shares).sum(axis=0)
+        either = found.sum(axis=0) + labelled.sum(axis=0) - both
+        present = labelled.sum(axis=0) > 0
+        present[Document(self.classes).background] &= np.count_nonzero(present) == 1
+        return float((both / np.maximum(either, 1e-12))[present].mean())
+
     def updates(self, picture: PreparedPicture, settings: Settings = SETTINGS) -> Iterator[Update]:
         """Answer a picture without strokes, cut like any other answer.
 

@@ -1,18 +1,20 @@
 """Folders that learn: planted mistakes found, and strokes saved from picture to picture.
 
-    python tests/benchmarks/folder.py mistakes [--pictures 16]
+    python tests/benchmarks/folder.py mistakes FOLDER … [--pictures 16] [--wrong 0.05]
     python tests/benchmarks/folder.py strokes FOLDER … [--pictures 25] [--json FILE]
     python tests/benchmarks/folder.py order FOLDER … [--pictures 25]
 
-Mistakes: two made folders, cells of two colours and grains of two textures on an uneven ground, 25
-objects in each picture. In the labels 5 % of the objects get the other class, are missing, or are
-shifted by 12 pixels; `segapp.engine.folder_model` ranks areas, and one counts as found where its
+Each FOLDER is ``cells`` or ``grains`` (made: cells of two colours or grains of two textures on an
+uneven ground, 25 objects in each picture), a film with the folders ``images`` and ``masks``, or a
+data set in the layout of Gulshan with a prefix of names (``gulshan:person_20``).
+
+Mistakes: in the labels a share of the objects gets another class, is missing, or is shifted by a
+27th of the width; `segapp.engine.folder_model` ranks areas, and one counts as found where its
 point lies in a planted change.
 
-Strokes and order: each FOLDER is ``cells`` (made as above), a film with the folders ``images`` and
-``masks``, or a data set in the layout of Gulshan with a prefix of names (``gulshan/:person``).
-Picture by picture the robot user marks the largest mistake until the IoU is 90 %: from one dab for
-each class, which count as strokes, or from the answer of a model of all pictures before.
+Strokes and order: picture by picture the robot user marks the largest mistake until the IoU is
+90 %: from one dab for each class, which count as strokes, or from the answer of a model of all
+pictures before.
 """
 
 import argparse
@@ -37,18 +39,18 @@ from segapp.model.labelling import InitialLabels
 
 KINDS = tuple(ClassInfo(name, (40 * i, 90, 200)) for i, name in enumerate(("one", "other")))
 KINDS = (*KINDS, ClassInfo("background", (0, 0, 0)))
-SIZE, N_OBJECTS, SHIFT = (240, 320), 25, 12
-WRONG = 0.05
+SIZE, N_OBJECTS, SHIFT = (240, 320), 25, 1 / 27
+LEAST_OBJECT = 0.002  # of a picture
 LEVEL, MOST = 0.9, 20
 
 
 def made_picture(kind, rng):
-    """Return pixels, labels and the masks of the objects with their classes."""
+    """Return pixels and labels."""
     height, width = SIZE
     y, x = np.mgrid[:height, :width]
     ground = ndimage.gaussian_filter(rng.normal(0, 1, SIZE), 25)[..., None] * rng.uniform(100, 300)
     rgb = np.full((*SIZE, 3), (200, 190, 200.0)) + rng.normal(0, 6, (*SIZE, 3)) + ground
-    labels, objects = np.full(SIZE, 2, np.uint8), []
+    labels, n_made = np.full(SIZE, 2, np.uint8), 0
     for _ in range(6 * N_OBJECTS):
         radius, flat = rng.uniform(9, 15), rng.uniform(0.75, 1.3)
         row, column = rng.uniform(radius, height - radius), rng.uniform(radius, width - radius)
@@ -57,7 +59,7 @@ def made_picture(kind, rng):
             continue
         label, count = int(rng.integers(2)), np.count_nonzero(inside)
         labels[inside] = label
-        objects.append((inside, label))
+        n_made += 1
         noise = rng.normal(0, 10, (count, 3))
         if kind == "cells":
             colour = ((120, 60, 130), (70, 110, 160))[label] + rng.normal(0, 12, 3)
@@ -65,47 +67,60 @@ def made_picture(kind, rng):
         else:
             wave = 45 * np.sin(1.3 * (y if label else x) + rng.uniform(0, 6))
             rgb[inside] = 130 + wave[inside][:, None] + noise
-        if len(objects) == N_OBJECTS:
+        if n_made == N_OBJECTS:
             break
-    return np.clip(rgb, 0, 255).astype(np.uint8), labels, objects
+    return np.clip(rgb, 0, 255).astype(np.uint8), labels
 
 
-def planted(labels, objects, rng):
+def objects_of(labels, n_classes, background):
+    """Yield the connected parts of all classes but the background."""
+    for label in sorted(set(range(n_classes)) - {background}):
+        parts, count = ndimage.label(labels == label)
+        for number in range(1, count + 1):
+            inside = parts == number
+            if inside.mean() >= LEAST_OBJECT:
+                yield inside, label
+
+
+def planted(labels, classes, share, rng):
     """Return labels with mistakes, the mask of what has changed, and their number."""
+    background = Document(classes).background
     wrong, changed, count = labels.copy(), np.zeros(labels.shape, bool), 0
-    for inside, label in objects:
-        if rng.uniform() >= WRONG:
+    for inside, label in objects_of(labels, len(classes), background):
+        if rng.uniform() >= share:
             continue
         count += 1
         way = rng.integers(3)
-        wrong[inside] = 1 - label if way == 0 else 2
+        others = sorted(set(range(len(classes))) - {label})
+        wrong[inside] = others[0] if way == 0 else background
         changed |= inside
         if way == 2:
-            moved = np.roll(inside, tuple(rng.choice((-SHIFT, SHIFT), 2)), (0, 1))
-            moved &= wrong == 2
+            shift = round(SHIFT * labels.shape[1])
+            moved = np.roll(inside, tuple(rng.choice((-shift, shift), 2)), (0, 1))
+            moved &= wrong == background
             wrong[moved] = label
             changed = (changed | moved) & ~(inside & moved)
     return wrong, changed, count
 
 
-def find_mistakes(n_pictures, seed):
-    """Print the precision of the ranked areas of two made folders."""
+def find_mistakes(folders, n_pictures, share, seed):
+    """Print the precision of the ranked areas of some folders."""
     print("| folder | pictures | planted | precision at 10 | at 20 | listed | of them planted |")
     print("|---|---|---|---|---|---|---|")
-    for kind in ("cells", "grains"):
-        rng, learner = np.random.default_rng(seed), FolderLearner(KINDS)
-        changes, total = {}, 0
-        for number in range(n_pictures):
-            rgb, labels, objects = made_picture(kind, rng)
-            wrong, changed, count = planted(labels, objects, rng)
+    for folder in folders:
+        rng, learner, total, changes = np.random.default_rng(seed), None, 0, {}
+        for number, (rgb, truth, classes) in enumerate(pictures_of(folder, n_pictures)):
+            learner = learner or FolderLearner(classes)
+            labels = finished_labels(truth, Document(classes).background)
+            wrong, changed, count = planted(labels, classes, share, rng)
             learner.add(PreparedPicture(rgb), Path(f"{number:03}.png"), wrong)
             changes[f"{number:03}.png"], total = changed, total + count
         suspects = review(learner.model, list(learner.pictures.values()))
         hits = [bool(changes[each.name][int(each.y), int(each.x)]) for each in suspects]
         shares = [np.mean(hits[:most]) if hits else 0.0 for most in (10, 20)]
         print(
-            f"| {kind} | {n_pictures} | {total} | {shares[0]:.2f} | {shares[1]:.2f} "
-            f"| {len(hits)} | {sum(hits)} |",
+            f"| {Path(folder.rstrip('/')).name} | {len(changes)} | {total} | {shares[0]:.2f} "
+            f"| {shares[1]:.2f} | {len(hits)} | {sum(hits)} |",
             flush=True,
         )
 
@@ -113,10 +128,10 @@ def find_mistakes(n_pictures, seed):
 def pictures_of(folder, most):
     """Yield pixels, truth and classes of the pictures of a folder."""
     place, _, prefix = folder.partition(":")
-    if place == "cells":
+    if place in ("cells", "grains"):
         rng = np.random.default_rng(0)
         for _ in range(most):
-            rgb, labels, _ = made_picture("cells", rng)
+            rgb, labels = made_picture(place, rng)
             yield rgb, labels.astype(np.int16), KINDS
         return
     masks = Path(place) / "masks"
@@ -170,7 +185,7 @@ def count_strokes(folders, most, path):
             document = Document(classes, dabs).as_one_state()
             count, begun = strokes_to_level(trainer, document, truth, len(dabs))
             alone.append(count)
-            if learner.model is not None:
+            if learner.model is not None and learner.is_reliable:
                 answer = final_answer(learner.model.updates(picture))
                 initial = InitialLabels.from_labelling(answer.labelling, "folder")
                 document = Document(classes, initial=initial)
@@ -245,11 +260,12 @@ def main():
     parser.add_argument("what", choices=("mistakes", "strokes", "order"))
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--pictures", type=int, default=25)
+    parser.add_argument("--wrong", type=float, default=0.05, help="share of the objects")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.what == "mistakes":
-        find_mistakes(arguments.pictures, arguments.seed)
+        find_mistakes(arguments.folders, arguments.pictures, arguments.wrong, arguments.seed)
     elif arguments.what == "strokes":
         count_strokes(arguments.folders, arguments.pictures, arguments.json)
     else:

@@ -159,7 +159,7 @@ def test_hover(folder):
 @pytest.mark.parametrize(
     ("words", "row"),
     [
-        (("mistakes", "--pictures", 2), "| grains | 2 |"),
+        (("mistakes", "grains", "--pictures", 2), "| grains | 2 |"),
         (("strokes", "cells", "--pictures", 2), "| cells | the folder learns |"),
         (("order", "cells", "--pictures", 10), "| cells | most useful next |"),
     ],

@@ -121,3 +121,23 @@ def test_an_image_with_other_classes_is_passed_over(folder):
     learner = FolderLearner((ClassInfo("cat", (0, 0, 0)), ClassInfo("dog", (9, 9, 9))))
     (first, _) = learner.learn(finished_images(folder))
     assert "has classes that the folder lacks: foreground, background" in str(first.problem)
+
+
+def test_a_model_that_was_wrong_begins_no_image(folder):
+    learner, memory = FolderLearner(TWO_CLASSES), FolderMemory()
+    memory._learner = learner
+    rng = np.random.default_rng(0)
+    for number in range(3):
+        path = folder / f"{number}.png"
+        truth = draw(path, ((30, 25), (30, 60), (25, 45))[number])
+        learner.add(PreparedPicture(load_image(path).rgb), path, truth)
+    assert learner.is_reliable
+    assert min(learner.agreements) > 0.7
+    for number in range(3):
+        path = folder / f"noise{number}.png"
+        Image.fromarray(rng.integers(0, 255, (*SIZE, 3)).astype(np.uint8)).save(path)
+        inside = np.zeros(SIZE, np.uint8)
+        inside[:, rng.integers(10, 50) :][:, :20] = 1
+        learner.add(PreparedPicture(load_image(path).rgb), path, 1 - inside)
+    assert not learner.is_reliable
+    assert list(memory.first_answer(load_image(folder / "2.png"))) == []

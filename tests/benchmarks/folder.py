@@ -14,7 +14,7 @@ point lies in a planted change.
 
 Strokes and order: picture by picture the robot user marks the largest mistake until the IoU is
 90 %: from one dab for each class, which count as strokes, or from the answer of a model of all
-pictures before.
+pictures before, where that was right enough about the newest ones.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from segapp.model.answer import NotEnoughStrokes, final_answer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import InitialLabels
+from segapp.model.settings import PRESETS
 
 KINDS = tuple(ClassInfo(name, (40 * i, 90, 200)) for i, name in enumerate(("one", "other")))
 KINDS = (*KINDS, ClassInfo("background", (0, 0, 0)))
@@ -147,12 +148,17 @@ def pictures_of(folder, most):
         yield picture.rgb, load_truth(case.truth, picture.size, 2), TWO_CLASSES
 
 
-def strokes_to_level(trainer, document, truth, n_before):
+def settings_of(folder):
+    """Return the settings for one of many objects, or for the object of a picture."""
+    return PRESETS["alike" if folder in ("cells", "grains") else "best"]
+
+
+def strokes_to_level(trainer, settings, document, truth, n_before):
     """Return the number of strokes to the level, and the IoU of the beginning."""
     first = None
     for count in range(MOST + 1):
         try:
-            labels = final_answer(trainer.updates(document, SETTINGS)).labelling.labels
+            labels = final_answer(trainer.updates(document, settings)).labelling.labels
         except NotEnoughStrokes:
             labels = np.full(truth.shape, document.background)
         value = score(labels, truth, len(document.classes), document.background)
@@ -178,18 +184,19 @@ def count_strokes(folders, most, path):
     curves = {}
     for folder in folders:
         learner, alone, helped, first = None, [], [], []
+        settings = settings_of(folder)
         for number, (rgb, truth, classes) in enumerate(pictures_of(folder, most)):
             trainer, picture = Trainer(rgb), PreparedPicture(rgb)
             learner = learner or FolderLearner(classes)
             dabs = first_dabs(truth, len(classes))
             document = Document(classes, dabs).as_one_state()
-            count, begun = strokes_to_level(trainer, document, truth, len(dabs))
+            count, begun = strokes_to_level(trainer, settings, document, truth, len(dabs))
             alone.append(count)
             if learner.model is not None and learner.is_reliable:
                 answer = final_answer(learner.model.updates(picture))
                 initial = InitialLabels.from_labelling(answer.labelling, "folder")
                 document = Document(classes, initial=initial)
-                count, begun = strokes_to_level(Trainer(rgb), document, truth, 0)
+                count, begun = strokes_to_level(Trainer(rgb), settings, document, truth, 0)
             helped.append(count)
             first.append(begun)
             labels = finished_labels(truth, document.background)

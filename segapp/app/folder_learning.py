@@ -326,10 +326,12 @@ class FolderMemory:
     def first_answer(self, picture: Picture) -> Iterator[Labelling | None]:
         """Yield the model's answer for another image last, and None before.
 
-        A model that was wrong about the newest finished images gives none.
+        A model that was wrong about the newest finished images gives none, but an error.
         """
-        if self._learner.model is None or not self._learner.is_reliable:
+        if self._learner.model is None:
             return
+        if not self._learner.is_reliable:
+            raise SegappError("The newest images are unlike those before them.")
         with open_encoder(self._learner.settings) as encode:
             prepared = prepare(picture, encode)
         for update in self._learner.model.updates(prepared, self._learner.settings):

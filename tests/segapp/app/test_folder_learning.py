@@ -22,6 +22,7 @@ from segapp.io.folder_files import PROGRESS_FILE, ProgressChanges, update_progre
 from segapp.io.images import load_image
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.settings import PRESETS
+from segapp.model.validation import SegappError
 
 SIZE = (60, 90)
 
@@ -140,4 +141,5 @@ def test_a_model_that_was_wrong_begins_no_image(folder):
         inside[:, rng.integers(10, 50) :][:, :20] = 1
         learner.add(PreparedPicture(load_image(path).rgb), path, 1 - inside)
     assert not learner.is_reliable
-    assert list(memory.first_answer(load_image(folder / "2.png"))) == []
+    with pytest.raises(SegappError, match="unlike those before"):
+        list(memory.first_answer(load_image(folder / "2.png")))

@@ -22,10 +22,12 @@ TRANSLATIONS = ROOT / "assets" / "translations"
 OF_QT = {"&Look in:", "Files of &type:", "Folder", "Drive"}
 # Whose errors reach the window: networks are added by a command, which is English.
 _RAISING = (
+    "app/folder_learning.py",
     "io",
     "engine",
     "encoders/feature_cache.py",
     "encoders/ipc.py",
+    "encoders/packages.py",
     "encoders/registry.py",
     "encoders/runner.py",
 )

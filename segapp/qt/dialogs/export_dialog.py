@@ -45,7 +45,7 @@ from segapp.qt.dialogs.export_preview import (
 from segapp.qt.files import file_dialogs
 from segapp.qt.i18n import as_plain, class_name, translate
 from segapp.qt.session.jobs import Jobs
-from segapp.qt.widgets import ScaleBox, WrappingRow, open_at
+from segapp.qt.widgets import ScaleBox, ScopeBox, WrappingRow, open_at
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
@@ -220,12 +220,14 @@ class ExportChoicesBox(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         style = WrappingRow()
-        for part in (self._only_row, self.edge, self.backdrop):
+        self.per = ScopeBox(choices.per)
+        for part in (self.per, self._only_row, self.edge, self.backdrop):
             style.add(part)
         column.addWidget(style)
         column.addWidget(self.scale_box)
         for editor in (self.scale_box, self.edge, self.backdrop):
             editor.changed.connect(self.changed)
+        self.per.currentIndexChanged.connect(lambda _: self.changed.emit())
 
     def _make_only_row(self, classes: Sequence[ClassInfo]) -> QWidget:
         self.only = QComboBox()
@@ -248,16 +250,18 @@ class ExportChoicesBox(QWidget):
         box, own, only = self.scale_box, self._scale, self.only.currentData()
         typed = box.scale if (box.scale.pixel, box.scale.unit) != (own.pixel, own.unit) else own
         scale = None if typed == PIXELS else typed
-        return ExportChoices(self.edge.edge, scale, only, self.backdrop.backdrop)
+        return ExportChoices(self.edge.edge, scale, only, self.backdrop.backdrop, self.per.scope)
 
     def show_for(self, form: str) -> None:
         """Show the options of a format."""
         of_objects = form in OF_OBJECTS and self.only.count() > _N_OBJECT_CHOICES
         self._only_row.setVisible(of_objects)
+        per_region = FORMATS[form].per_region
+        self.per.setVisible(per_region)
         self.edge.setVisible(form in SOFT)
         self.backdrop.setVisible(form == "cutout")
         self.scale_box.setVisible(form in IN_UNITS)
-        self.setVisible(of_objects or form in SOFT or form in IN_UNITS)
+        self.setVisible(per_region or of_objects or form in SOFT or form in IN_UNITS)
 
 
 # Milliseconds between checks whether the threads of a closed dialog have ended.

@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 from PySide6.QtCore import QSettings
 
 from segapp.app.project_store import documents_folder, is_the_users
+from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import DEFAULT_EXPORT, ExportChoices
 from segapp.io.export.rasters import Backdrop, backdrop_from_text
 from segapp.model.validation import is_unicode
@@ -117,6 +118,7 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
         return ExportChoices(
             None if edge < 0 else edge,
             backdrop=_read_backdrop(preferences.get("export/background", "")),
+            per=AnnotationScope(preferences.get("export/per", AnnotationScope.OBJECT.value)),
         )
     except ValueError:
         return DEFAULT_EXPORT
@@ -126,6 +128,7 @@ def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:
     """Store choices for exports."""
     preferences.set("export/edge", _AUTOMATIC if choices.edge is None else choices.edge)
     preferences.set("export/background", _written_backdrop(choices.backdrop))
+    preferences.set("export/per", choices.per.value)
 
 
 def _written_backdrop(backdrop: Backdrop | None) -> str:

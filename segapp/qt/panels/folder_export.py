@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +31,12 @@ from segapp.batch.folder_export import (
     FolderExport,
     ImageExported,
 )
-from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.preferences import remembered_choices
 from segapp.qt.i18n import as_plain, translate
 from segapp.qt.session.jobs import Jobs
+from segapp.qt.widgets import ScopeBox
 
 if TYPE_CHECKING:
     from segapp.model.answer import Report
@@ -83,12 +84,7 @@ class FolderExportPanel(QWidget):
         width = self.form.fontMetrics().horizontalAdvance
         longest = max(width(self.form.itemText(row)) for row in range(self.form.count()))
         self.form.view().setMinimumWidth(longest + _MARGIN)  # wider than the panel, if need be
-        self.per = QComboBox()
-        self.per.setAccessibleName(self.tr("One annotation per object, part or class"))
-        self.per.setToolTip(self.tr("The pixels of one annotation"))
-        self.per.addItem(self.tr("One per object"), AnnotationScope.OBJECT)
-        self.per.addItem(self.tr("One per part"), AnnotationScope.PART)
-        self.per.addItem(self.tr("One per class"), AnnotationScope.CLASS)
+        self.per = ScopeBox()
         self.done_only = QCheckBox(self.tr("Only finished images"))
         self.done_only.setToolTip(self.tr("Leave out unfinished images"))
         self._bar = QProgressBar()
@@ -195,14 +191,15 @@ class FolderExportPanel(QWidget):
             self._message.setText(self.tr("Choose a folder first."))
             return
         # Edges and scales are chosen where one picture is exported, and hold for a folder.
-        entry = folder_formats(remembered_choices(self._preferences))[self.form.currentData()]
+        choices = replace(remembered_choices(self._preferences), per=self.per.scope)
+        entry = folder_formats(choices)[self.form.currentData()]
         self._preferences.set("export/folder_format", entry.name)
         export = FolderExport(
             tuple(self._folder.workspace.images),
             folder,
             entry,
             out,
-            self.per.currentData(),
+            self.per.scope,
             self.done_only.isChecked(),
         )
         self._counts, self._problems = dict.fromkeys(ExportStatus, 0), []

@@ -36,7 +36,6 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.io.export.tables import WHOLE, as_csv
-from segapp.model.classes import PALETTE
 from segapp.qt.widgets import ScaleBox
 
 if TYPE_CHECKING:
@@ -386,15 +385,17 @@ class MeasuresTable(QAbstractTableModel):
         return None
 
 
-def _plotted(columns: Sequence[str], rows: Sequence[Row]) -> PlotValues:
-    """Return the numbers of all objects, each class in a colour of its own."""
+def _plotted(
+    columns: Sequence[str], rows: Sequence[Row], colours: Sequence[tuple[int, int, int]]
+) -> PlotValues:
+    """Return the numbers of all objects in the colours of their classes."""
     named = [place for place, name in enumerate(columns) if name not in _NO_NUMBERS]
     own = [(each, texts) for each, texts in rows if each is not None]
     return PlotValues(
         tuple(each.key for each, _ in own),
         tuple(columns[place] for place in named),
         tuple(tuple(float(texts[place] or "nan") for place in named) for _, texts in own),
-        tuple(PALETTE[each.key[0] % len(PALETTE)] for each, _ in own),
+        tuple(colours[each.key[0]] for each, _ in own),
     )
 
 
@@ -499,14 +500,19 @@ class MeasuresPanel(QWidget):
         copying.triggered.connect(self._copy)
         view.addAction(copying)
 
-    def show_rows(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Show a table without a selection."""
+    def show_rows(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Row],
+        colours: Sequence[tuple[int, int, int]],
+    ) -> None:
+        """Show a table without a selection; ``colours`` are those of the classes."""
         with QSignalBlocker(self.view.selectionModel()):
             same = list(columns) == list(self._table.columns)
             self._table.show_rows(columns, rows)
         if not same:
             self.view.resizeColumnsToContents()
-        self.plot.show_values(_plotted(columns, rows))
+        self.plot.show_values(_plotted(columns, rows, colours))
         self.object_chosen.emit(None)
         count = sum(each is not None for each, _ in rows)
         self._text.setText(

@@ -383,8 +383,10 @@ class MeasuresController(QObject):
         picture = self._session.picture
         if self._measured is not None and picture is not None:
             scale = picture.scale or PIXELS
-            listed = list(rows(self._measured[1], self._session.document, scale))
-            self.panel.show_rows(columns(scale, picture), listed)
+            document = self._session.document
+            listed = list(rows(self._measured[1], document, scale))
+            colours = [info.colour for info in document.classes]
+            self.panel.show_rows(columns(scale, picture), listed, colours)
 
     def _show_scale(self) -> None:
         """Show the size of a pixel with its source."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QDesktopServices, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
+from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.document import Stroke
 from segapp.model.picture import Scale
@@ -474,3 +475,24 @@ def test_a_long_export_is_stopped_by_closing(dialog, qtbot, monkeypatch, tmp_pat
         dialog.reject()
         steps.release(8)  # the two may have taken their steps in any order
     assert not (tmp_path / "out.png").exists()
+
+
+def test_one_annotation_per_part_object_or_class(dialog, qtbot, tmp_path):
+    """Where it makes a difference, it is offered, written and remembered."""
+    box = dialog.choices_box
+    for name, form in FORMATS.items():
+        choose(dialog, name)
+        assert box.per.isVisible() == form.per_region
+    assert {name for name, form in FORMATS.items() if form.per_region} == {
+        "coco-rle",
+        "coco-polygons",
+        "labelme",
+        "rois",
+    }
+    choose(dialog, "coco-rle")
+    box.per.setCurrentIndex(2)
+    assert dialog.form.write.keywords["per"] is AnnotationScope.CLASS
+    dialog._path.setText(str(tmp_path / "out.json"))
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    assert remembered_choices(dialog.window_.preferences).per is AnnotationScope.CLASS

@@ -505,6 +505,12 @@ def test_the_folder_is_exported_beside_the_work(
     assert Path(panel.out_folder.toolTip()).is_absolute()
     panel.form.setCurrentIndex(panel.form.findData("indexed"))
     assert not panel.per.isEnabled()
+    panel.form.setCurrentIndex(panel.form.findData("labelme"))
+    panel.per.setCurrentIndex(2)
+    panel.run_button.click()
+    out = folder[0].parent / "segapp-export" / "labelme" / "1.json"
+    qtbot.waitUntil(out.exists, timeout=20000)
+    assert {shape["group_id"] for shape in json.loads(out.read_text())["shapes"]} <= {1, None}
 
 
 # Carrying over ---------------------------------------------------------------------------------

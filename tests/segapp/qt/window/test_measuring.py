@@ -105,6 +105,7 @@ def test_picture_table_and_plot_choose_the_same_objects(window, qtbot):
     plot.up.setCurrentIndex(plot.up.findData("mean_red"))
     areas = plot._shown.column("area_px").tolist()
     assert areas == [100, 196, 36]
+    assert set(plot._shown.colours) == {window.session.document.classes[0].colour}
     plot.area.resize(300, 200)
     point = plot.area.points()[0]
     qtbot.mouseClick(plot.area, Qt.MouseButton.LeftButton, pos=point.toPoint())

@@ -71,7 +71,7 @@ class Result:
         """The object of each pixel, with class and number of each."""
         from segapp.imaging.objects import objects_of
 
-        return objects_of(self.labelling, self.document)
+        return objects_of(self.labelling, self.document, self.picture.rgb)
 
     @property
     def mask(self) -> NDArray[np.bool_]:

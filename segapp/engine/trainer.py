@@ -180,7 +180,8 @@ class Trainer:
                 continue
             yield Report("Telling objects apart", 0.97)
             divide = partial(self._object_cut.divide, settings=settings)
-            found = find_objects(update.labelling.labels, document, divide)
+            labels, rgb = update.labelling.labels, self._picture.rgb
+            found = find_objects(labels, document, divide, rgb=rgb)
             yield replace(update, labelling=replace(update.labelling, objects=found))
 
     def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 _EIGHT = np.ones((3, 3), bool)
 _MIN_NECK_DEPTH = 0.75
 """Pixels by which a neck must be narrower than both sides of it for a region to be split there."""
+_EDGE_SHARE = 0.35
+"""Of the contrast at a region's rim that counts as an edge inside it."""
+_EDGE_NOISE = 3.0
+"""Times the median contrast inside a region that an edge has at least."""
+_MIN_EDGE = 6  # pixels in a row, or else it is noise
+_MIN_PIECE = 0.15
+"""Of the median area: smaller pieces beside an edge are a part of the edge."""
 
 
 def label_components(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -34,23 +41,71 @@ def component_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]
     return np.asarray(numbered == numbered[y, x])
 
 
-def split_at_necks(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Split regions at narrow necks, by a watershed of the distance to the contour.
+def split_at_necks(
+    numbered: NDArray[np.int32], edges: NDArray[np.bool_] | None = None
+) -> NDArray[np.int32]:
+    """Split regions at narrow necks, by a watershed of the distance to contour and edges.
 
     A peak counts as a region of its own when the way to any higher one leads through a neck that
-    is narrower by more than the raggedness of pixels.
+    is narrower by more than the raggedness of pixels. ``edges`` are those of `inner_edges`.
     """
     from skimage.morphology import h_maxima
-    from skimage.segmentation import relabel_sequential, watershed
 
     inside = numbered > 0
-    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
-    peaks, _ = label_components(h_maxima(depth, _MIN_NECK_DEPTH))
-    divided = watershed(-depth, peaks, mask=inside, connectivity=_EIGHT)
-    # A component without a peak, a single pixel for instance, stays as it was.
-    lost = inside & (divided == 0)
-    divided[lost] = numbered[lost] + divided.max()
-    return in_reading_order(relabel_sequential(divided)[0])
+    open_space = inside if edges is None else inside & ~edges
+    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(open_space, 1)))[1:-1, 1:-1]
+    peaks, _ = label_components(h_maxima(depth, _MIN_NECK_DEPTH).astype(bool) & open_space)
+    divided = _filled(peaks, -depth, numbered)
+    if edges is not None and edges.any():
+        areas = np.bincount(divided.ravel())
+        small = areas < _MIN_PIECE * np.median(areas[1:])
+        small[0] = False
+        flat = np.zeros(inside.shape, np.uint8)
+        divided = _filled(np.where(small[divided], 0, divided), flat, divided)
+    return in_reading_order(divided)
+
+
+def _filled(
+    seeds: NDArray[np.int32], height: NDArray[np.generic], numbered: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Grow seeds over numbered regions; one without a seed stays as it is."""
+    from skimage.segmentation import relabel_sequential, watershed
+
+    grown = watershed(height, seeds, mask=numbered > 0, connectivity=_EIGHT)
+    lost = (numbered > 0) & (grown == 0)
+    grown[lost] = numbered[lost] + grown.max()
+    return np.asarray(relabel_sequential(grown)[0], np.int32)
+
+
+def inner_edges(rgb: NDArray[np.uint8], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the pixels inside a mask where an image changes nearly as much as at its rim.
+
+    In a noisy or rough inside, that is much more than noise and roughness do.
+    """
+    edges = np.zeros(inside.shape, bool)
+    boxes = scipy.ndimage.find_objects(inside.astype(np.int8))
+    if boxes:
+        edges[boxes[0]] = _strong_edges(rgb[boxes[0]], inside[boxes[0]])
+    return edges
+
+
+def _strong_edges(rgb: NDArray[np.uint8], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    contrast = np.zeros(inside.shape, np.float32)
+    for channel in range(rgb.shape[2]):
+        plane = rgb[:, :, channel].astype(np.float32)
+        np.maximum(contrast, scipy.ndimage.gaussian_gradient_magnitude(plane, 1.0), out=contrast)
+    core = scipy.ndimage.binary_erosion(inside, _EIGHT)
+    rim, core = inside & ~core, scipy.ndimage.binary_erosion(core, _EIGHT)
+    if not core.any():
+        return np.zeros(inside.shape, bool)
+    least = max(
+        _EDGE_SHARE * float(np.median(contrast[rim])),
+        _EDGE_NOISE * float(np.median(contrast[core])),
+    )
+    edges, count = label_components(inside & (contrast > least))
+    long = np.bincount(edges.ravel(), minlength=count + 1) >= _MIN_EDGE
+    long[0] = False
+    return np.asarray(long[edges])
 
 
 def in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:

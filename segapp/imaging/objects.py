@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from segapp.imaging.components import in_reading_order, label_components, split_at_necks
+from segapp.imaging.components import (
+    in_reading_order,
+    inner_edges,
+    label_components,
+    split_at_necks,
+)
 from segapp.imaging.rasterise import mark_patch
 from segapp.model.classes import ObjectMap
 
@@ -60,20 +65,27 @@ class SharedPiece:
     n_objects: int
 
 
-def objects_of(labelling: Labelling, document: Document) -> ObjectMap:
-    """Return a labelling's own objects, or those that its pieces are."""
+def objects_of(
+    labelling: Labelling, document: Document, rgb: NDArray[np.uint8] | None
+) -> ObjectMap:
+    """Return a labelling's own objects, or those that its pieces are in the image."""
     if labelling.objects is not None:
         return labelling.objects
-    return find_objects(labelling.labels, document)
+    return find_objects(labelling.labels, document, rgb=rgb)
 
 
 def find_objects(
-    labels: NDArray[np.uint8], document: Document, divide: Divide | None = None
+    labels: NDArray[np.uint8],
+    document: Document,
+    divide: Divide | None = None,
+    *,
+    rgb: NDArray[np.uint8] | None = None,
 ) -> ObjectMap:
     """Return the objects of all classes but a background.
 
     That is one that is named or marked so. Objects without marks and anchors have free numbers of
-    their class, in reading order. ``divide`` is `nearest_object` by default.
+    their class, in reading order. ``divide`` is `nearest_object` by default. Classes that split
+    are cut at the necks of their contours and, with the image, at edges inside them.
     """
     index_map = np.zeros(labels.shape, np.int32)
     keys: list[Key] = []
@@ -83,7 +95,7 @@ def find_objects(
         region = labels == label
         if info.is_background or not region.any():
             continue
-        pieces = _pieces(region, severed, split=info.split)
+        pieces = _pieces(region, severed, rgb, split=info.split)
         numbers = _numbers(label, pieces, (seeds, seed_keys), divide or nearest_object)
         present = np.unique(numbers[region])
         index_map[region] = np.searchsorted(present, numbers[region]) + len(keys) + 1
@@ -185,15 +197,20 @@ def _divide(
 
 
 def _pieces(
-    region: NDArray[np.bool_], severed: NDArray[np.bool_] | None, *, split: bool
+    region: NDArray[np.bool_],
+    severed: NDArray[np.bool_] | None,
+    rgb: NDArray[np.uint8] | None,
+    *,
+    split: bool,
 ) -> NDArray[np.int32]:
     """Return the pieces of a class's pixels, numbered from 1 in reading order."""
+    edges = inner_edges(rgb, region) if split and rgb is not None else None
     if severed is None or not (severed & region).any():
         pieces, _ = label_components(region)
-        return split_at_necks(pieces) if split else pieces
+        return split_at_necks(pieces, edges) if split else pieces
     pieces, n_pieces = label_components(region & ~severed)
     if split:
-        pieces = split_at_necks(pieces)
+        pieces = split_at_necks(pieces, edges)
         n_pieces = int(pieces.max())
     whole, n_whole = label_components(region)
     covered = np.ones(n_whole + 1, bool)  # components that lie under a cut altogether

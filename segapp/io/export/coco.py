@@ -50,7 +50,7 @@ def write_coco(
     """Write one annotation for each object, part or class."""
     height, width = picture.size
     name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
-    regions = object_regions(labelling, document, per)
+    regions = object_regions(labelling, document, picture, per)
     annotations = [
         _annotation(number, 1, region.label + 1, _region(region, (height, width), segmentation))
         for number, (_, region) in enumerate(regions, start=1)

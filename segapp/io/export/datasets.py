@@ -109,7 +109,7 @@ class ClassRegion:
 
 
 def object_regions(
-    labelling: Labelling, document: Document, per: AnnotationScope
+    labelling: Labelling, document: Document, picture: Picture, per: AnnotationScope
 ) -> Iterator[tuple[ClassInfo, ClassRegion]]:
     """Yield the regions of all classes but the background, by class and object."""
     if per is AnnotationScope.CLASS:
@@ -120,7 +120,7 @@ def object_regions(
                 mask = labelling.labels[rows, columns] == index
                 yield info, ClassRegion(index, columns.start, rows.start, mask)
         return
-    objects = objects_of(labelling, document)
+    objects = objects_of(labelling, document, picture.rgb)
     boxes = scipy.ndimage.find_objects(objects.index_map)
     for place, (key, (rows, columns)) in enumerate(zip(objects.keys, boxes, strict=True), 1):
         mask = objects.index_map[rows, columns] == place
@@ -196,7 +196,7 @@ class DatasetItem:
 
     def regions(self, per: AnnotationScope) -> Iterator[tuple[ClassInfo, ClassRegion]]:
         """Yield the regions of all classes but the background."""
-        return object_regions(self.labelling, self.document, per)
+        return object_regions(self.labelling, self.document, self.picture, per)
 
 
 @dataclass(frozen=True, slots=True)

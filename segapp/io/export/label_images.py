@@ -54,7 +54,7 @@ def write_label_tiff(
     """Write the objects from 1 in 16 bits, with ImageJ's metadata and the pixel size."""
     import tifffile  # which the window's start does without
 
-    values, told = _label_values(labelling, document)
+    values, told = _label_values(labelling, document, picture)
     metadata: dict[str, Any] = {"axes": "YX", "Info": json.dumps(told, ensure_ascii=True)}
     metadata |= {"min": 0.0, "max": float(max(int(values.max()), 1))}
     resolution = None
@@ -78,7 +78,7 @@ def write_label_ome(
     """Write the objects from 1 in 16 bits as an OME-TIFF with the pixel size."""
     import tifffile
 
-    values, told = _label_values(labelling, document)
+    values, told = _label_values(labelling, document, picture)
     description = json.dumps(told, ensure_ascii=True)
     metadata: dict[str, Any] = {"axes": "YX", "Name": "objects", "Description": description}
     content = hashlib.sha256(values.tobytes() + description.encode("ascii")).digest()
@@ -94,10 +94,10 @@ def write_label_ome(
 
 
 def _label_values(
-    labelling: Labelling, document: Document
+    labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[NDArray[np.uint16], dict[str, Any]]:
     """Return the label image, and class, number and name of each value."""
-    found = objects_of(labelling, document)
+    found = objects_of(labelling, document, picture.rgb)
     if len(found.keys) > _LARGEST:
         raise SegappError(f"labels: 16 bits hold {_LARGEST} objects, got {len(found.keys)}")
     rows = {}
@@ -129,7 +129,7 @@ def write_roi_set(
     """Write a region for each object, to be opened by ImageJ's ROI Manager."""
     names: set[str] = set()
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for info, region in object_regions(labelling, document, per):
+        for info, region in object_regions(labelling, document, picture, per):
             name = _unused(_name(info, region), names)
             entry = zipfile.ZipInfo(f"{name}.roi", (1980, 1, 1, 0, 0, 0))
             archive.writestr(entry, _region_bytes(name, region), zipfile.ZIP_DEFLATED)

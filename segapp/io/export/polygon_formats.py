@@ -53,7 +53,8 @@ def write_labelme(
 ) -> tuple[Path, ...]:
     """Write the polygons of each object; several of one have a group's number."""
     shapes: list[dict[str, Any]] = []
-    for group, (info, region) in enumerate(object_regions(labelling, document, per), start=1):
+    regions = object_regions(labelling, document, picture, per)
+    for group, (info, region) in enumerate(regions, start=1):
         outlines = polygons(region.mask)
         flags = {"crowd": region.is_crowd, "occluded": region.is_occluded}
         shapes += [

@@ -126,7 +126,7 @@ def write_overlay_png(
     scale: Scale | None = None,
 ) -> tuple[Path, ...]:
     """Write the picture under its objects' colours, with a scale bar if it has one."""
-    found = objects_of(labelling, document)
+    found = objects_of(labelling, document, picture.rgb)
     shaded = shaded_labels(labelling.labels, found, document.classes)
     tint = overlay(shaded.labels, shaded.classes, _TINT).astype(np.uint16)
     rgb = tint[:, :, :3] + (picture.rgb * (255 - tint[:, :, 3:]) + 127) // 255
@@ -329,7 +329,7 @@ def write_numpy(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write labels, objects, margin, codes and what was learnt as ``.npz``."""
-    objects = objects_of(labelling, document)
+    objects = objects_of(labelling, document, picture.rgb)
     arrays: dict[str, NDArray[Any]] = {
         "labels": labelling.labels,
         "margin": labelling.margin,

@@ -53,7 +53,8 @@ def measure_labelling(
     labelling: Labelling, document: Document, picture: Picture
 ) -> MeasuredObjects:
     """Measure all objects, in the file's own numbers."""
-    return measure_objects(objects_of(labelling, document), picture.raw_image.values)
+    found = objects_of(labelling, document, picture.rgb)
+    return measure_objects(found, picture.raw_image.values)
 
 
 def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:

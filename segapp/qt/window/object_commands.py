@@ -30,6 +30,8 @@ from segapp.qt.session.jobs import Jobs, unexpected
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from numpy.typing import NDArray
+
     from segapp.model.classes import Key, ObjectInfo, ObjectMap
     from segapp.model.document import Document, Mark, Stroke
     from segapp.model.labelling import Labelling
@@ -54,8 +56,8 @@ class _Listed:
     boxes: tuple[tuple[slice, slice], ...]
 
 
-def _listed(labelling: Labelling, document: Document) -> _Listed:
-    found = objects_of(labelling, document)
+def _listed(labelling: Labelling, document: Document, rgb: NDArray[np.uint8]) -> _Listed:
+    found = objects_of(labelling, document, rgb)
     shaded = shaded_labels(labelling.labels, found, document.classes)
     return _Listed(
         labelling,
@@ -143,7 +145,13 @@ class ObjectCommands(QObject):
         """List the objects of the answer, unless they are listed."""
         answer, document = self._session.answers.answer, self._session.document
         known = self._listed.labelling if self._listed is not None else None
-        if answer is None or answer.labelling is known or answer.labelling is self._pending:
+        picture = self._session.picture
+        if (
+            answer is None
+            or picture is None
+            or answer.labelling is known
+            or answer.labelling is self._pending
+        ):
             if answer is None and self._session.answers.shown is None:
                 self._listed = None
             self._show()
@@ -151,7 +159,7 @@ class ObjectCommands(QObject):
         labelling = self._pending = answer.labelling
 
         def work() -> Iterator[_Listed]:
-            yield _listed(labelling, document)
+            yield _listed(labelling, document, picture.rgb)
 
         self._jobs.run(work, self._take, unexpected)
 

@@ -215,3 +215,33 @@ def test_boundaries_are_between_objects_of_one_class():
     assert edges.sum() == 2
     assert edges.any(axis=0).sum() == 1
     assert not edges[:, 3].any()  # the boundary of cell and rod
+
+
+def two_halves(gap=0, light=(200, 130), noise=0.0):
+    """A box without a neck, of two lights or with a dark line that its class covers."""
+    rgb = np.full((40, 80, 3), 30.0)
+    rgb[8:32, 10:40], rgb[8:32, 40:70] = light[0], light[1]
+    rgb[8:32, 40 : 40 + gap] = 30
+    rgb += np.random.default_rng(3).normal(0, noise, rgb.shape)
+    labels = np.full((40, 80), 2, np.uint8)
+    labels[8:32, 10:70] = 0
+    return np.clip(rgb, 0, 255).astype(np.uint8), labels
+
+
+@pytest.mark.parametrize("noise", [0.0, 8.0])
+@pytest.mark.parametrize(("gap", "light"), [(0, (200, 130)), (2, (180, 180))])
+def test_a_class_that_splits_cuts_at_edges_of_the_image(gap, light, noise):
+    rgb, labels = two_halves(gap, light, noise)
+    document = Document((replace(CLASSES[0], split=True), *CLASSES[1:]))
+    assert len(find_objects(labels, document).keys) == 1
+    found = find_objects(labels, document, rgb=rgb)
+    assert found.keys == ((0, 1), (0, 2))
+    assert (found.pixels((0, 1))[8:32, 10:38]).all()
+    assert (found.pixels((0, 2))[8:32, 44:70]).all()
+    assert len(find_objects(labels, Document(CLASSES), rgb=rgb).keys) == 1
+
+
+def test_a_rough_inside_is_not_cut():
+    rgb, labels = two_halves(light=(150, 150), noise=40.0)
+    document = Document((replace(CLASSES[0], split=True), *CLASSES[1:]))
+    assert len(find_objects(labels, document, rgb=rgb).keys) == 1

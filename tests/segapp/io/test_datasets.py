@@ -111,7 +111,7 @@ def test_parts_are_the_mask_and_connected(per):
 @pytest.mark.parametrize("per", AnnotationScope)
 def test_a_class_without_pixels_has_no_parts(per):
     empty = replace(ITEMS[0].labelling, labels=np.ones(SIZE, np.uint8))
-    assert not list(object_regions(empty, ITEMS[0].document, per))
+    assert not list(object_regions(empty, ITEMS[0].document, ITEMS[0].picture, per))
 
 
 @pytest.mark.parametrize("per", AnnotationScope)

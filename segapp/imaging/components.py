@@ -16,11 +16,11 @@ _MIN_NECK_DEPTH = 0.75
 """Pixels by which a neck must be narrower than both sides of it for a region to be split there."""
 _EDGE_SHARE = 0.35
 """Of the contrast at a region's rim that counts as an edge inside it."""
-_EDGE_NOISE = 3.0
+_EDGE_NOISE = 2.5
 """Times the median contrast inside a region that an edge has at least."""
 _MIN_EDGE = 6  # pixels in a row, or else it is noise
 _MIN_PIECE = 0.15
-"""Of the median area: smaller pieces beside an edge are a part of the edge."""
+"""Of the area of a region's largest piece: smaller ones are a part of the edge beside them."""
 
 
 def label_components(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -58,10 +58,11 @@ def split_at_necks(
     divided = _filled(peaks, -depth, numbered)
     if edges is not None and edges.any():
         areas = np.bincount(divided.ravel())
-        small = areas < _MIN_PIECE * np.median(areas[1:])
-        small[0] = False
+        largest = np.zeros(int(numbered.max()) + 1, np.intp)
+        np.maximum.at(largest, numbered, areas[divided])
+        small = inside & (areas[divided] < _MIN_PIECE * largest[numbered])
         flat = np.zeros(inside.shape, np.uint8)
-        divided = _filled(np.where(small[divided], 0, divided), flat, divided)
+        divided = _filled(np.where(small, 0, divided), flat, divided)
     return in_reading_order(divided)
 
 
@@ -77,32 +78,25 @@ def _filled(
     return np.asarray(relabel_sequential(grown)[0], np.int32)
 
 
-def inner_edges(rgb: NDArray[np.uint8], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the pixels inside a mask where an image changes nearly as much as at its rim.
+def inner_edges(rgb: NDArray[np.uint8], numbered: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return the pixels of regions where an image changes nearly as much as at their rim.
 
-    In a noisy or rough inside, that is much more than noise and roughness do.
+    In a noisy or rough region, that is much more than noise and roughness do. Each region is
+    judged for itself, so that an edit of one changes no other.
     """
-    edges = np.zeros(inside.shape, bool)
-    boxes = scipy.ndimage.find_objects(inside.astype(np.int8))
-    if boxes:
-        edges[boxes[0]] = _strong_edges(rgb[boxes[0]], inside[boxes[0]])
-    return edges
-
-
-def _strong_edges(rgb: NDArray[np.uint8], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    contrast = np.zeros(inside.shape, np.float32)
+    contrast = np.zeros(numbered.shape, np.float32)
     for channel in range(rgb.shape[2]):
         plane = rgb[:, :, channel].astype(np.float32)
         np.maximum(contrast, scipy.ndimage.gaussian_gradient_magnitude(plane, 1.0), out=contrast)
-    core = scipy.ndimage.binary_erosion(inside, _EIGHT)
-    rim, core = inside & ~core, scipy.ndimage.binary_erosion(core, _EIGHT)
-    if not core.any():
-        return np.zeros(inside.shape, bool)
-    least = max(
-        _EDGE_SHARE * float(np.median(contrast[rim])),
-        _EDGE_NOISE * float(np.median(contrast[core])),
+    core = scipy.ndimage.binary_erosion(numbered > 0, _EIGHT)
+    deep = scipy.ndimage.binary_erosion(core, _EIGHT)
+    index = np.arange(int(numbered.max()) + 1)
+    at_rim, inside = (
+        np.nan_to_num(scipy.ndimage.median(contrast, np.where(part, numbered, -1), index))
+        for part in (~core, deep)
     )
-    edges, count = label_components(inside & (contrast > least))
+    least = np.maximum(_EDGE_SHARE * at_rim, _EDGE_NOISE * inside)
+    edges, count = label_components((numbered > 0) & (contrast > least[numbered]))
     long = np.bincount(edges.ravel(), minlength=count + 1) >= _MIN_EDGE
     long[0] = False
     return np.asarray(long[edges])

@@ -204,15 +204,14 @@ def _pieces(
     split: bool,
 ) -> NDArray[np.int32]:
     """Return the pieces of a class's pixels, numbered from 1 in reading order."""
-    edges = inner_edges(rgb, region) if split and rgb is not None else None
+    whole, n_whole = label_components(region)
+    edges = inner_edges(rgb, whole) if split and rgb is not None else None
     if severed is None or not (severed & region).any():
-        pieces, _ = label_components(region)
-        return split_at_necks(pieces, edges) if split else pieces
+        return split_at_necks(whole, edges) if split else whole
     pieces, n_pieces = label_components(region & ~severed)
     if split:
         pieces = split_at_necks(pieces, edges)
         n_pieces = int(pieces.max())
-    whole, n_whole = label_components(region)
     covered = np.ones(n_whole + 1, bool)  # components that lie under a cut altogether
     covered[whole[pieces > 0]] = False
     covered[0] = False

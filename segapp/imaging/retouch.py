@@ -195,21 +195,27 @@ def _values_under(mark: Mark, pieces: NDArray[np.int32]) -> set[int]:
 
 
 def with_moved(document: Document, found: ObjectMap, key: Key, label: int) -> Document:
-    """Give an object to another class, and mark its pixels so."""
-    target = label, document.next_object(label)
-    moved = document.with_object_moved(key, target)
-    mark = replace(Patch.of_mask(found.pixels(key), label), object_number=target[1])
-    return moved.with_stroke(mark)
+    """Give an object with its marks to another class, and retouch its pixels.
+
+    A retouch teaches nothing, so that objects that look alike stay in their class.
+    """
+    target, mask = (label, document.next_object(label)), found.pixels(key)
+    moved = document.with_object_moved(key, target).with_retouch(Patch.of_mask(mask, label))
+    info = moved.object_info(target)
+    return moved.with_object(replace(info, anchors=(*info.anchors, inner_point(mask))))
 
 
 def without_objects(document: Document, found: ObjectMap, keys: Collection[Key]) -> Document:
-    """Delete objects with their marks; their pixels are marked as background."""
+    """Delete objects with their marks, and retouch their pixels as background.
+
+    A retouch teaches nothing, so that objects that look alike stay.
+    """
     for key in keys:
         document = document.without_object(key)
-    for index, key in enumerate(key for key in keys if key in found.keys):
-        mark = Patch.of_mask(found.pixels(key), document.background)
-        document = document.with_stroke(replace(mark, joined=index > 0))
-    return document
+    mask = found.pixels(*keys)
+    if not mask.any():
+        return document
+    return document.with_retouch(Patch.of_mask(mask, document.background))
 
 
 def _most_frequent(mark: Mark, found: ObjectMap, label: int | None) -> Key | None:

@@ -7,7 +7,7 @@ Cells are bright ellipses of different sizes and brightness, blurred, with the n
 and uneven light, stored as 16-bit TIFF between about 170 and 1200. Three cells get a dab in their
 middle and the background gets one stroke. A cell is found when a part of the answer and the cell
 share at least half of their union (IoU >= 0.5). Three kinds of picture: cells that keep apart,
-cells of which some touch (told apart by the watershed of the measures), and faint cells.
+cells of which some touch (cut apart at their necks and edges), and faint cells.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from segapp.engine.trainer import Trainer
-from segapp.imaging.measures import MeasuredRegions
+from segapp.imaging.objects import find_objects
 from segapp.io.images import load_image
 from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
@@ -66,7 +66,7 @@ def main():
             shares, strangers, start = [], [], time.process_time()
             for picture, truth, document in cases:
                 labels = answer(picture, document, PRESETS[preset])
-                found, others = score(labels, truth, picture, split=kind.split)
+                found, others = score(labels, truth, picture, document)
                 shares.append(found)
                 strangers.append(others)
                 if drawing is not None:
@@ -90,12 +90,13 @@ def made(count, kind, seed):
         path = Path(folder) / "cells.tif"
         tifffile.imwrite(path, np.clip(seen, 0, 65535).astype(np.uint16))
         picture = load_image(path)
-    return picture, truth, Document(classes(), marks(truth, middles, rng))
+    return picture, truth, Document(classes(kind.split), marks(truth, middles, rng))
 
 
-def classes():
+def classes(split):
     """Return cells and what lies between them."""
-    return ClassInfo("cell", (230, 60, 60)), ClassInfo("background", (60, 90, 230))
+    cell = ClassInfo("cell", (230, 60, 60), split=split)
+    return cell, ClassInfo("background", (60, 90, 230))
 
 
 def cells(count, side, kind, rng):
@@ -143,20 +144,16 @@ def answer(picture, document, settings):
     return final_answer(Trainer(picture.rgb).updates(document, settings)).labelling.labels
 
 
-def score(labels, truth, picture, *, split):
-    """Return the share of cells that are found, and how many parts are none of them."""
-    parts = MeasuredRegions.measure(labels, picture.rgb, [0], split=split)
-    shared = parts.index_map >= 0
-    both, counts = np.unique(
-        np.stack([truth[shared], parts.index_map[shared]]), axis=1, return_counts=True
-    )
-    areas = np.bincount(truth.ravel())
-    sizes = np.array([part.area for part in parts.regions])
-    is_cell = both[0] > 0
-    cell, part, common = both[0][is_cell], both[1][is_cell], counts[is_cell]
-    good = common / (areas[cell] + sizes[part] - common) >= FOUND
-    found = len(set(cell[good].tolist()))
-    return found / (len(areas) - 1), len(sizes) - len(set(part[good].tolist()))
+def score(labels, truth, picture, document):
+    """Return the share of cells that are found, and how many objects are none of them."""
+    found = find_objects(labels, document, rgb=picture.rgb).index_map
+    cells = np.bincount(truth.ravel())
+    objects = np.bincount(found.ravel())
+    common = np.zeros((len(cells), len(objects)), np.intp)
+    np.add.at(common, (truth.ravel(), found.ravel()), 1)
+    unions = cells[1:, None] + objects[None, 1:] - common[1:, 1:]
+    good = common[1:, 1:] / unions >= FOUND
+    return good.any(axis=1).mean(), int((~good.any(axis=0)).sum())
 
 
 def draw(path, picture, truth, labels):

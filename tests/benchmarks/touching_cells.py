@@ -4,10 +4,10 @@
                                               [--kinds rods …] [--sheet FILE.png]
 
 A cell gets a dab and the background a stroke; the class is cut at its necks. Then a robot user
-corrects the largest error, with the edits of the window, until none is left: a line that cuts a
-merged object along the true boundary, a line that joins the parts of a cell, a dab for a missing
-cell, or the deletion of an object that is none. A cell is found when an object and the cell share
-at least half of their union.
+corrects one error after the other, with the edits of the window and the most frequent kind first:
+a line that cuts a merged object along the true boundary, a line that joins the parts of a cell, a
+retouching dab for a missing cell, or the deletion of an object that is none. A cell is found when
+an object and the cell share at least half of their union.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from segapp.model.settings import PRESETS
 
 FOUND = 0.5
 PART = 0.25  # of a cell that an object has to cover to be a part of it, or to hold it
-CLOSE = 0.05
 
 
 @dataclass(frozen=True)
@@ -176,31 +175,38 @@ class CountedPicture:
         return True
 
     def _edited(self):
+        """Return the document with one edit, of the kind of error that is most frequent."""
         held = self.common / np.maximum(self.areas, 1)[:, None] > PART
         held[0] = held[:, 0] = False
         own = self.common / np.maximum(self.common.sum(axis=0), 1)[None]
-        merged = held & (own > PART / 2)
-        most = int(merged.sum(axis=0).argmax())
-        if merged[:, most].sum() > 1:
-            cut = self._boundary(np.flatnonzero(merged[:, most]))
-            if cut is not None:
-                return with_cut(self.document, self.found, cut)
-        parts = held.sum(axis=1)
-        cell = int(parts.argmax())
-        if parts[cell] > 1:
-            masks = [self.found.index_map == index for index in np.flatnonzero(held[cell])]
-            line = Stroke(tuple(inner_point(mask) for mask in masks), 0.5, None)
-            return with_joined(self.document, self.found, keys_along(line, self.found))
-        missing = np.flatnonzero(~held[1:].any(axis=1)) + 1
-        if len(missing):
-            largest = missing[self.areas[missing].argmax()]
-            dab = Stroke((inner_point(self.truth == largest),), 2.0, 0)
-            return self.document.with_stroke(dab)
-        strange = np.flatnonzero(~held.any(axis=0))[1:]
-        if len(strange):
-            largest = strange[self.common[:, strange].sum(axis=0).argmax()]
-            return without_objects(self.document, self.found, [self.found.keys[largest - 1]])
-        return None
+        merged = np.maximum((held & (own > PART / 2)).sum(axis=0) - 1, 0)
+        parts = np.maximum(held.sum(axis=1) - 1, 0)
+        missing = ~held.any(axis=1) & (np.arange(len(self.areas)) > 0)
+        strange = ~held.any(axis=0) & (np.arange(held.shape[1]) > 0)
+        found, n_errors = self.found, [merged.sum(), parts.sum(), missing.sum(), strange.sum()]
+        if not any(n_errors):
+            return None
+        match int(np.argmax(n_errors)):
+            case 0:
+                cells = np.flatnonzero(held[:, int(merged.argmax())])
+                return with_cut(self.document, found, self._boundary(cells))
+            case 1:
+                own = np.flatnonzero(held[int(parts.argmax())])
+                line = tuple(inner_point(found.index_map == index) for index in own)
+                return with_joined(
+                    self.document, found, keys_along(Stroke(line, 0.5, None), found)
+                )
+            case 2:
+                return self.document.with_retouch(self._dab(missing * self.areas))
+            case _:
+                largest = int((strange * self.common.sum(axis=0)).argmax())
+                return without_objects(self.document, found, [found.keys[largest - 1]])
+
+    def _dab(self, areas):
+        """Return a dab as large as fits into the largest cell."""
+        cell = self.truth == int(areas.argmax())
+        radius = float(ndimage.distance_transform_edt(np.pad(cell, 1)).max())
+        return Stroke((inner_point(cell),), radius, 0)
 
     def _boundary(self, cells):
         """Return a straight line along the longest boundary of two of some cells."""
@@ -211,8 +217,10 @@ class CountedPicture:
                 points = np.argwhere(near & (self.truth == other))[:, ::-1] + 0.5
                 if len(points) and (longest is None or len(points) > len(longest)):
                     longest = points
-        if longest is None:
-            return None
+        if longest is None:  # of two that do not touch
+            longest = np.array([inner_point(self.truth == cell) for cell in cells]).mean(axis=0)[
+                None
+            ]
         middle = longest.mean(axis=0)
         direction = np.linalg.svd(longest - middle)[2][0] if len(longest) > 1 else np.ones(2)
         along = (longest - middle) @ direction

@@ -256,17 +256,23 @@ def test_a_moved_object_is_marked_as_its_new_class():
     assert moved.object_info((1, 1)).name == "a"
     assert (1, 1) in moved.object_keys()
     assert (0, 1) not in moved.object_keys()
-    mark = moved.strokes[-1]
+    (mark,) = moved.retouches
     assert isinstance(mark, Patch)
-    assert (mark.label, mark.object_number, mark.left, mark.width) == (1, 1, 2, 10)
+    assert (mark.label, mark.left, mark.width) == (1, 2, 10)
+    labels, own = LABELS.copy(), found_in(document).pixels((0, 1))
+    labels[own] = 1
+    assert (find_objects(labels, moved).pixels((1, 1)) == own).all()
 
 
-def test_deleted_objects_are_marked_as_background_in_one_state():
+def test_deleted_objects_are_retouched_as_background():
     numbered = with_numbers(PLAIN, found_in(PLAIN), 0)
     left = without_objects(numbered, found_in(numbered), [(0, 1), (0, 2)])
     assert left.object_keys() == set()
-    assert [mark.label for mark in left.strokes] == [2, 2]
-    assert [mark.joined for mark in left.strokes] == [False, True]
+    assert not left.strokes
+    (mark,) = left.retouches
+    box = np.s_[mark.top : mark.top + mark.height, mark.left : mark.left + mark.width]
+    assert mark.label == 2
+    assert (mark.mask() == found_in(numbered).pixels((0, 1), (0, 2))[box]).all()
 
 
 @given(st.integers(0, 10_000))

@@ -190,19 +190,21 @@ select_object | &Select Objects | V | select_object | tool
 cut_object | C&ut Objects | C | cut_object | tool
     Draw a line that cuts objects apart; with the right button, one that joins them
 split_class | Cut at N&ecks | Shift+C | | check
-    Propose cuts at the narrow necks of this class, as between cells that touch
+    Propose cuts where objects of this class touch: at narrow necks, and at edges of the image
 accept_objects | &Accept Proposals | Shift+I
     Make the proposed objects of this class lasting ones, each with its number
 join_objects | &Join Objects | J | join
     Make the chosen objects one, also where their parts do not touch
 rename_object | &Rename Object… | Shift+F2
     Give the chosen object a name
-crowd_object | &Crowd | | | check
+move_object | Move to the Class in &Use | T
+    Choose a class by its digit, then give it the chosen objects
+crowd_object | &Crowd | G | | check
     The chosen object stands for many that are not told apart
-occluded_object | &Occluded | | | check
+occluded_object | &Occluded | Shift+G | | check
     Something hides a part of the chosen object
 delete_object | &Delete Object | Shift+Del | delete
-    Mark the chosen objects as background
+    Retouch the chosen objects as background; objects that look alike stay
 
 retouch | Re&touch the Result | R | retouch | check
     Paint over the result itself: nothing is learnt from it, and later strokes do not change it

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Side of a square of the chequerboard, in screen pixels.
 _CHEQUER = 8
 # A class colour below this grey value gets a white rim instead of a black one.
+_SELECTED = QColor(0, 110, 255)  # which no contour of a result has
 _DARK = 110
 
 
@@ -188,21 +189,24 @@ def paint_spot(painter: QPainter, scene: Scene) -> None:
 
 def paint_selection(painter: QPainter, scene: Scene) -> None:
     """Draw the contours of the selected region and of the proposed object."""
-    white = QColor(255, 255, 255)
-    _draw_contour(painter, scene, scene.selection, white)
-    colour = white if scene.cursor is None else scene.cursor.colour
+    _draw_contour(painter, scene, scene.selection, _SELECTED, 3.0)
+    colour = QColor(255, 255, 255) if scene.cursor is None else scene.cursor.colour
     _draw_contour(painter, scene, scene.proposal, colour)
 
 
 def _draw_contour(
-    painter: QPainter, scene: Scene, contour: tuple[QLineF, ...], colour: QColor
+    painter: QPainter,
+    scene: Scene,
+    contour: tuple[QLineF, ...],
+    colour: QColor,
+    width: float = 2.0,
 ) -> None:
     if not contour:
         return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
     to_widget = scene.view.to_widget
     lines = [QLineF(to_widget(line.p1()), to_widget(line.p2())) for line in contour]
-    for pen in _two_tone(colour, 2.0):
+    for pen in _two_tone(colour, width):
         painter.setPen(pen)
         painter.drawLines(lines)
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QListView,
     QMenu,
+    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -141,7 +142,10 @@ class ObjectPanel(QWidget):
         self._actions = actions
         self._classes: Sequence[str] = ()
         self.count = QLabel()
+        # Its text must not widen the panel, and so move the image.
+        self.count.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.count.setAccessibleName(self.tr("Number of objects"))
+        actions["accept_objects"].setIconText(self.tr("Accept"))
         self.accept = self._button("accept_objects", with_text=True)
         self.split = self._button("split_class", with_text=True)
         self._model = ObjectList(self)
@@ -202,10 +206,11 @@ class ObjectPanel(QWidget):
         self.choose([key for key in (row.key for row in rows) if key in chosen])
         proposed = sum(not row.held for row in rows)
         number = self.tr("one object") if len(rows) == 1 else self.tr("{} objects")
-        text = f"{title}: {number.format(len(rows))}"
+        text = number.format(len(rows))
         if 0 < proposed < len(rows):
             text += self.tr(", {} proposed").format(proposed)
         self.count.setText(text)
+        self.count.setToolTip(f"{title}: {text}")
         self.accept.setVisible(proposed > 0)
         self.setVisible(len(rows) > 1 or proposed < len(rows))
 

@@ -53,7 +53,7 @@ _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer show_scale_bar -
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
 _HELP = "guide shortcuts - problem about"
 _OBJECTS = """new_object select_object cut_object - split_class accept_objects - join_objects
-    rename_object crowd_object occluded_object delete_object"""
+    rename_object move_object crowd_object occluded_object delete_object"""
 _SHAPES = "line box lasso polygon fill - around_box around"
 _TOOLS = f"brush eraser hand - {_SHAPES} - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"

@@ -114,6 +114,7 @@ class ObjectCommands(QObject):
         actions["split_class"].triggered.connect(self._split)
         actions["rename_object"].triggered.connect(self._panel.edit_name)
         actions["delete_object"].triggered.connect(self._delete)
+        actions["move_object"].triggered.connect(lambda: self._move(self._brush.brush.left))
         actions["crowd_object"].triggered.connect(
             lambda on: self._flag(self.tr("crowd"), lambda info: replace(info, crowd=on))
         )
@@ -195,9 +196,8 @@ class ObjectCommands(QObject):
         actions.enable("accept_objects", when=self._listed is not None)
         chosen = [document.object_info(key) for key in self._selected]
         actions.enable("join_objects", when=len(chosen) > 1)
-        actions.enable(
-            "rename_object", "delete_object", "crowd_object", "occluded_object", when=bool(chosen)
-        )
+        one_or_more = "rename_object move_object delete_object crowd_object occluded_object"
+        actions.enable(*one_or_more.split(), when=bool(chosen))
         actions["crowd_object"].setChecked(bool(chosen) and all(each.crowd for each in chosen))
         occluded = bool(chosen) and all(each.occluded for each in chosen)
         actions["occluded_object"].setChecked(occluded)
@@ -351,8 +351,12 @@ class ObjectCommands(QObject):
 
     def _move(self, label: int) -> None:
         document = self._session.document
-        for key in self._selected:
-            if self.found is not None and key in self.found.keys and key[0] != label:
+        keys = [key for key in self._selected if key[0] != label]
+        if not keys:
+            self.message.emit(self.tr("Choose another class by its digit, then move the objects"))
+            return
+        for key in keys:
+            if self.found is not None and key in self.found.keys:
                 document = with_moved(document, self.found, key, label)
         self._session.edit(self.tr("moving objects"), document)
         self.select(())

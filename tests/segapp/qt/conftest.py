@@ -18,6 +18,8 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
 from segapp.imaging.rasterise import rasterize
+from segapp.imaging.retouch import retouch_updates
+from segapp.imaging.seeds import SeedMap
 from segapp.model.answer import Answer, NotEnoughStrokes, Preview, Report
 from segapp.model.document import Stroke
 from segapp.model.labelling import Insight, Labelling
@@ -39,6 +41,10 @@ class QuickSegmenter:
         """Nothing is worth preparing."""
 
     def updates(self, document, settings):
+        painted = SeedMap.empty(self.rgb.shape[:2]).with_marks(document.retouches)
+        return retouch_updates(self._class_updates(document, settings), painted)
+
+    def _class_updates(self, document, settings):
         if document.initial is not None and not document.strokes:
             yield Answer(document.initial.labelling(len(document.classes)))
             return

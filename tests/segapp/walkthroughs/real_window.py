@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageGrab
 
 from tests.texts import ROOT, written
 
 PATIENCE = 60.0  # seconds, on a machine that may be busy
 _SETTLES = 15.0  # seconds until a change must be visible
 SHOTS = os.environ.get("SEGAPP_SHOTS", "")
-NEEDED = ("Xvfb", "xdotool", "import") if SHOTS else ("Xvfb", "xdotool")
+NEEDED = ("Xvfb", "xdotool")
 # Logical pixels around the canvas: tools, panels, menu and tool bar, status bar.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 300, 78, 34
 
@@ -62,7 +62,7 @@ def in_looks(*usual):
 
 needs_a_screen = pytest.mark.skipif(
     not all(map(shutil.which, NEEDED)),
-    reason="needs Xvfb, xdotool and for shots import (apt install xvfb xdotool imagemagick)",
+    reason="needs Xvfb and xdotool (apt install xvfb xdotool)",
 )
 
 
@@ -215,6 +215,10 @@ class Program:
     def stroke(self, button, size, *points):
         self.desk.stroke(button, *(self.at(x, y, size) for x, y in points))
 
+    def screen(self):
+        """Return the screen as it is."""
+        return ImageGrab.grab(xdisplay=self.environment["DISPLAY"])
+
     def shot(self, step):
         """Save a screenshot where ``SEGAPP_SHOTS`` asks for it."""
         if not SHOTS:
@@ -226,8 +230,7 @@ class Program:
         before, end = b"", time.monotonic() + _SETTLES
         while time.monotonic() < end:  # until nothing moves any more
             time.sleep(0.8)
-            seen = ["import", "-window", "root", "-define", "png:exclude-chunk=all", str(path)]
-            subprocess.run(seen, env=self.environment, check=True)
+            self.screen().save(path)
             if path.read_bytes() == before:
                 return
             before = path.read_bytes()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageGrab
 from pycocotools.coco import COCO
 
 from segapp.engine.trainer import segment
@@ -35,8 +35,8 @@ from tests.segapp.walkthroughs.real_window import (
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not all(map(shutil.which, ("Xvfb", "xdotool", "import"))),
-        reason="needs Xvfb, xdotool and import (apt install xvfb xdotool imagemagick)",
+        not all(map(shutil.which, ("Xvfb", "xdotool"))),
+        reason="needs Xvfb and xdotool (apt install xvfb xdotool)",
     ),
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
@@ -111,10 +111,9 @@ class Day:
                 self.dialogs.add(title)
 
     def screen(self, name):
-        path = self.shots / f"{name}.png"
-        subprocess.run(["import", "-window", "root", str(path)], env=self.environment, check=True)
-        with Image.open(path) as image:
-            return np.array(image.convert("RGB")).astype(int)
+        image = ImageGrab.grab(xdisplay=self.environment["DISPLAY"])
+        image.save(self.shots / f"{name}.png")
+        return np.array(image.convert("RGB")).astype(int)
 
     def places(self, pixels):
         """Find the four colours on the canvas; the largest patch of each is its object."""

@@ -8,8 +8,6 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSlider
 
 from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer
-from segapp.imaging.retouch import retouch_updates
-from segapp.imaging.seeds import SeedMap
 from segapp.io.export.rasters import backdrop_pixels, before_backdrop, make_matte, straight_cutout
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
@@ -34,15 +32,9 @@ def disc(tmp_path):
 
 
 @pytest.fixture
-def window(make_window, disc, quick_segmenter):
-    """Open the disc with a learner that is quick, and retouches as the real one does."""
-
-    class Quick(quick_segmenter):
-        def updates(self, document, settings):
-            painted = SeedMap.empty(self.rgb.shape[:2]).with_marks(document.retouches)
-            return retouch_updates(super().updates(document, settings), painted)
-
-    return make_window(disc[0], Quick)
+def window(make_window, disc):
+    """Open the disc with a learner that is quick."""
+    return make_window(disc[0])
 
 
 @pytest.fixture

@@ -55,7 +55,8 @@ def click(window, qtbot, x, y, modifier=Qt.KeyboardModifier.NoModifier):
 def test_each_part_is_an_object_that_is_proposed(window):
     assert [row.area for row in rows(window)] == [400, 1000, 450]
     assert not any(row.held for row in rows(window))
-    assert window.object_panel.count.text() == "foreground: 3 objects"
+    assert window.object_panel.count.text() == "3 objects"
+    assert window.object_panel.count.toolTip() == "foreground: 3 objects"
     assert window.session.answers.answer.labelling.objects is None
 
 
@@ -194,3 +195,43 @@ def test_another_image_has_its_own_objects(window, qtbot, tmp_path):
     qtbot.waitUntil(lambda: window.session.picture.path == other)
     assert window.object_commands.selected == ()
     assert rows(window) == []
+
+
+def test_every_edit_has_a_key_and_undo_takes_it_back(window, qtbot):
+    window.commands["add_class"].trigger()
+    window.class_panel.end_name()
+    settle(window, qtbot)
+    shift, none = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.NoModifier
+    edits = (
+        ([(0, 2)], [(Qt.Key.Key_G, none)]),
+        ([(0, 2)], [(Qt.Key.Key_G, shift)]),
+        ([(0, 1), (0, 2)], [(Qt.Key.Key_J, none)]),
+        ([(0, 2)], [(Qt.Key.Key_3, none), (Qt.Key.Key_T, none)]),
+        ([(0, 2)], [(Qt.Key.Key_Delete, shift)]),
+        ([], [(Qt.Key.Key_1, none), (Qt.Key.Key_I, shift)]),
+    )
+    for chosen, keys in edits:
+        before = window.session.document
+        window.object_commands.select(chosen)
+        for key, modifier in keys:
+            qtbot.keyClick(window.canvas, key, modifier)
+        settle(window, qtbot)
+        assert window.session.document != before
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        settle(window, qtbot)
+        assert window.session.document == before
+        assert [row.area for row in rows(window)] in ([400, 1000, 450], [])
+    for key, tool in ((Qt.Key.Key_V, Tool.SELECT), (Qt.Key.Key_C, Tool.CUT)):
+        qtbot.keyClick(window.canvas, key)
+        assert window.brush.brush.tool is tool
+    qtbot.keyClick(window.canvas, Qt.Key.Key_I)
+    assert window.brush.brush.tool is Tool.BRUSH
+    assert "Paint foreground 4" in window.status.currentMessage()
+
+
+def test_a_class_in_use_that_objects_have_already_is_no_place_to_move_to(window, qtbot):
+    before = window.session.document
+    window.object_commands.select([(0, 2)])
+    qtbot.keyClick(window.canvas, Qt.Key.Key_T)
+    assert window.session.document == before
+    assert "another class" in window.status.currentMessage()

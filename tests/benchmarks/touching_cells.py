@@ -67,12 +67,12 @@ def main():
     for name in arguments.kinds:
         rgb, truth = made(arguments.cells, KINDS[name], arguments.seed)
         picture = CountedPicture(rgb, truth, np.random.default_rng(arguments.seed))
-        first, corrections = picture.counted(), 0
+        first, corrections = picture.errors.counted(), 0
         drawn.append(picture.drawn())
         while corrections < arguments.corrections and picture.correct():
             corrections += 1
         texts = [name, str(truth.max()), str(in_touch(truth)), *first, str(corrections)]
-        print(f"| {' | '.join((*texts, *picture.counted()))} |", flush=True)
+        print(f"| {' | '.join((*texts, *picture.errors.counted()))} |", flush=True)
     if arguments.sheet is not None:
         Image.fromarray(np.hstack(drawn)).save(arguments.sheet)
 
@@ -130,32 +130,14 @@ def _shifted(truth, dy, dx):
     return one, truth[dy:, max(dx, 0) : truth.shape[1] - max(-dx, 0)]
 
 
-class CountedPicture:
-    """A picture with its document and objects, and a robot user who corrects them."""
+class Corrections:
+    """Errors of the objects that were found, against the true cells."""
 
-    def __init__(self, rgb, truth, rng):
-        self.rgb, self.truth = rgb, truth
-        self.trainer, self.settings = Trainer(rgb), PRESETS["alike"]
+    def __init__(self, truth, found):
+        self.truth, self.found = truth, found
         self.areas = np.bincount(truth.ravel())
-        classes = ClassInfo("cell", (230, 60, 60), split=True), ClassInfo("background", (9, 9, 9))
-        cell = truth == rng.integers(1, truth.max() + 1)
-        self.document = Document(
-            classes, (Stroke((inner_point(cell),), 2.0, 0), _background(truth, rng))
-        )
-        self.learn()
-
-    def learn(self):
-        """Answer the document."""
-        answer = final_answer(self.trainer.updates(self.document, self.settings))
-        self.labelling = answer.labelling
-        self.found = objects_of(self.labelling, self.document, self.rgb)
-        pairs, counts = np.unique(
-            np.stack([self.truth.ravel(), self.found.index_map.ravel()]),
-            axis=1,
-            return_counts=True,
-        )
-        self.common = np.zeros((len(self.areas), len(self.found.keys) + 1), np.intp)
-        self.common[pairs[0], pairs[1]] = counts
+        self.common = np.zeros((len(self.areas), len(found.keys) + 1), np.intp)
+        np.add.at(self.common, (truth.ravel(), found.index_map.ravel()), 1)
 
     def counted(self):
         """Return the number of objects with its error, and the share of cells that are found."""
@@ -165,17 +147,8 @@ class CountedPicture:
         error = (n_objects - n_cells) / n_cells
         return f"{n_objects} ({error:+.1%})", f"{hits / n_cells:.1%}"
 
-    def correct(self):
-        """Mend the largest error; return whether there was one."""
-        edited = self._edited()
-        if edited is None:
-            return False
-        self.document = edited
-        self.learn()
-        return True
-
-    def _edited(self):
-        """Return the document with one edit, of the kind of error that is most frequent."""
+    def largest(self):
+        """Return the largest error of the most frequent kind: its kind, and points for it."""
         held = self.common / np.maximum(self.areas, 1)[:, None] > PART
         held[0] = held[:, 0] = False
         own = self.common / np.maximum(self.common.sum(axis=0), 1)[None]
@@ -183,30 +156,23 @@ class CountedPicture:
         parts = np.maximum(held.sum(axis=1) - 1, 0)
         missing = ~held.any(axis=1) & (np.arange(len(self.areas)) > 0)
         strange = ~held.any(axis=0) & (np.arange(held.shape[1]) > 0)
-        found, n_errors = self.found, [merged.sum(), parts.sum(), missing.sum(), strange.sum()]
+        n_errors = [merged.sum(), parts.sum(), missing.sum(), strange.sum()]
         if not any(n_errors):
-            return None
+            return "", ()
         match int(np.argmax(n_errors)):
             case 0:
                 cells = np.flatnonzero(held[:, int(merged.argmax())])
-                return with_cut(self.document, found, self._boundary(cells))
+                return "cut", self._boundary(cells)
             case 1:
-                own = np.flatnonzero(held[int(parts.argmax())])
-                line = tuple(inner_point(found.index_map == index) for index in own)
-                return with_joined(
-                    self.document, found, keys_along(Stroke(line, 0.5, None), found)
-                )
+                objects = np.flatnonzero(held[int(parts.argmax())])
+                masks = (self.found.index_map == index for index in objects)
+                return "join", tuple(inner_point(mask) for mask in masks)
             case 2:
-                return self.document.with_retouch(self._dab(missing * self.areas))
+                cell = int((missing * self.areas).argmax())
+                return "dab", (inner_point(self.truth == cell),)
             case _:
                 largest = int((strange * self.common.sum(axis=0)).argmax())
-                return without_objects(self.document, found, [found.keys[largest - 1]])
-
-    def _dab(self, areas):
-        """Return a dab as large as fits into the largest cell."""
-        cell = self.truth == int(areas.argmax())
-        radius = float(ndimage.distance_transform_edt(np.pad(cell, 1)).max())
-        return Stroke((inner_point(cell),), radius, 0)
+                return "delete", (inner_point(self.found.index_map == largest),)
 
     def _boundary(self, cells):
         """Return a straight line along the longest boundary of two of some cells."""
@@ -225,7 +191,55 @@ class CountedPicture:
         direction = np.linalg.svd(longest - middle)[2][0] if len(longest) > 1 else np.ones(2)
         along = (longest - middle) @ direction
         ends = (along.min() - 3, along.max() + 3)
-        return Stroke(tuple(tuple((middle + end * direction).tolist()) for end in ends), 0.5, None)
+        return tuple(tuple((middle + end * direction).tolist()) for end in ends)
+
+
+class CountedPicture:
+    """A picture with its document and objects, and a robot user who corrects them."""
+
+    def __init__(self, rgb, truth, rng):
+        self.rgb, self.truth = rgb, truth
+        self.trainer, self.settings = Trainer(rgb), PRESETS["alike"]
+        classes = ClassInfo("cell", (230, 60, 60), split=True), ClassInfo("background", (9, 9, 9))
+        cell = truth == rng.integers(1, truth.max() + 1)
+        self.document = Document(
+            classes, (Stroke((inner_point(cell),), 2.0, 0), _background(truth, rng))
+        )
+        self.learn()
+
+    def learn(self):
+        """Answer the document."""
+        answer = final_answer(self.trainer.updates(self.document, self.settings))
+        self.labelling = answer.labelling
+        self.found = objects_of(self.labelling, self.document, self.rgb)
+        self.errors = Corrections(self.truth, self.found)
+
+    def correct(self):
+        """Mend the largest error; return whether there was one."""
+        kind, points = self.errors.largest()
+        document, found = self.document, self.found
+        match kind:
+            case "cut":
+                self.document = with_cut(document, found, Stroke(points, 0.5, None))
+            case "join":
+                keys = keys_along(Stroke(points, 0.5, None), found)
+                self.document = with_joined(document, found, keys)
+            case "dab":
+                self.document = document.with_retouch(self._dab(points))
+            case "delete":
+                ((x, y),) = points
+                self.document = without_objects(document, found, [found.at(int(x), int(y))])
+            case _:
+                return False
+        self.learn()
+        return True
+
+    def _dab(self, points):
+        """Return a dab as large as fits into the cell at a point."""
+        ((x, y),) = points
+        cell = self.truth == self.truth[int(y), int(x)]
+        radius = float(ndimage.distance_transform_edt(np.pad(cell, 1)).max())
+        return Stroke(points, radius, 0)
 
     def drawn(self):
         """Draw picture, truth and objects, one below the other, in 400 pixels."""

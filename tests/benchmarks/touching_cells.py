@@ -19,9 +19,8 @@ from PIL import Image
 from scipy import ndimage
 
 from segapp.engine.trainer import Trainer
-from segapp.imaging.object_edits import keys_along, with_cut, with_joined, without_objects
-from segapp.imaging.object_shades import shaded_labels
-from segapp.imaging.objects import inner_point, objects_of
+from segapp.imaging.objects import inner_point, objects_of, shaded_labels
+from segapp.imaging.retouch import keys_along, with_cut, with_joined, without_objects
 from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke

@@ -44,7 +44,7 @@ def component_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]
 def split_at_necks(
     numbered: NDArray[np.int32], edges: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int32]:
-    """Split regions at narrow necks, by a watershed of the distance to contour and edges.
+    """Split regions at necks, by a watershed of the distance to contour and edges.
 
     A peak counts as a region of its own when the way to any higher one leads through a neck that
     is narrower by more than the raggedness of pixels. ``edges`` are those of `inner_edges`.
@@ -79,7 +79,7 @@ def _filled(
 
 
 def inner_edges(rgb: NDArray[np.uint8], numbered: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return the pixels of regions where an image changes nearly as much as at their rim.
+    """Return the pixels in regions where an image changes as much as at their rim.
 
     In a noisy or rough region, that is much more than noise and roughness do. Each region is
     judged for itself, so that an edit of one changes no other.

@@ -204,7 +204,7 @@ crowd_object | &Crowd | G | | check
 occluded_object | &Occluded | Shift+G | | check
     Something hides a part of the chosen object
 delete_object | &Delete Object | Shift+Del | delete
-    Retouch the chosen objects as background; objects that look alike stay
+    Retouch the chosen objects as background; similar objects stay
 
 retouch | Re&touch the Result | R | retouch | check
     Paint over the result itself: nothing is learnt from it, and later strokes do not change it

@@ -251,6 +251,12 @@ def test_cells_alike(tmp_path):
     assert all(float(row.split(" | ")[2].rstrip("%")) >= 90 for row in rows)
 
 
+def test_touching_cells():
+    words = ("--cells", 40, "--kinds", "all sizes", "--corrections", 2)
+    (row,) = run("touching_cells.py", *words).splitlines()[2:]
+    assert float(row.split(" | ")[-1].rstrip("% |")) >= 90
+
+
 def test_plot_large(tmp_path):
     results = [
         {"bits": 5, "samples": 100, "train_cpu_seconds": 1.0},

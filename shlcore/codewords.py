@@ -27,6 +27,13 @@ _MAX_STATES = 20_000
 """States up to which block 3 is solved exactly. Two codewords of 45 bits have at most 46, three of
 15 bits 800, five of 5 bits 2000."""
 
+_MAX_SIGNS = 12
+"""Signs of a class (S B) up to which codewords without collisions are found by branch and bound
+over all combinations."""
+
+_MAX_VISITS = 20_000
+"""Branches of that search, some 20 ms."""
+
 _MAX_EXACT = 6
 """Codewords of a class up to which there are few patterns of signs of a bit (32 for six)."""
 
@@ -258,22 +265,28 @@ def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Co
     whose signs are candidates. Subgradient steps do not always descend, and rounding may undo
     their gain, so the best of the signs of all iterates, the solution of eq. (33) and the current
     codewords is returned: eq. (6) never rises. Classes that share a codeword would stay
-    indistinguishable, hence candidates with a collision are skipped.
+    indistinguishable, hence candidates with a collision are skipped; few signs are searched for
+    the best ones without.
     """
     up, down = loss.sign_losses()
-    substituted = without_collisions(substitute(up, down, codewords), codewords, np.abs(up - down))
-    if codewords.shape[1] == 1 or lambda2 == 0.0:
-        return substituted
+    plain = substitute(up, down, codewords)
+    simple = codewords.shape[1] == 1 or lambda2 == 0.0
+    if simple and not has_collision(plain):
+        return plain
 
     def value(candidate: Codewords) -> float:
         data = np.where(candidate.reshape(up.shape) > 0, up, down).sum()
         return float(data) + lambda2 * codeword_spread(candidate)
 
-    best, best_value = codewords, value(codewords)
-    exact = exact_codewords(up, down, codewords, lambda2)
-    candidates = [substituted, codewords if exact is None else exact]
+    exact = plain if simple else exact_codewords(up, down, codewords, lambda2)
     if exact is None or has_collision(exact):
+        exact = _without_collisions_exactly(up, down, codewords, lambda2)
+    candidates = [
+        without_collisions(plain, codewords, np.abs(up - down)) if exact is None else exact
+    ]
+    if exact is None and not simple:
         candidates += _proximal_signs(loss, codewords, lambda2)
+    best, best_value = codewords, value(codewords)
     for candidate in candidates:
         candidate_value = value(candidate)
         if candidate_value < best_value and not has_collision(candidate):
@@ -307,6 +320,56 @@ def exact_codewords(
             return None
         own[:] = signs
     return words
+
+
+def _without_collisions_exactly(
+    up: Array, down: Array, codewords: Codewords, lambda2: float
+) -> Codewords | None:
+    """Solve block 3 with different codewords for each class, by branch and bound.
+
+    Each class has all its combinations of signs in ascending order of their loss; a branch ends
+    where the smallest losses of the remaining classes do not help any more. None: too many.
+    """
+    n_classes, s, n_bits = codewords.shape
+    if s * n_bits > _MAX_SIGNS:
+        return None
+    patterns = np.array(list(product((1, -1), repeat=s * n_bits)), dtype=np.int8)
+    spreads = lambda2 * _spreads(patterns.reshape(-1, s, n_bits))
+    words = (patterns.reshape(-1, s, n_bits) > 0) @ (1 << np.arange(n_bits))
+    shape = n_classes, s * n_bits
+    losses = np.where(patterns > 0, up.reshape(shape)[:, None], down.reshape(shape)[:, None])
+    values = losses.sum(axis=2) + spreads
+    orders = values.argsort(axis=1, kind="stable")
+    rest = np.append(np.cumsum(values.min(axis=1)[::-1])[::-1], 0.0)
+    best, chosen, visits = np.inf, [0] * n_classes, 0
+
+    def extend(path: list[int], used: frozenset[int], total: float) -> None:
+        nonlocal best, chosen, visits
+        c = len(path)
+        if c == n_classes:
+            best, chosen = total, path
+            return
+        for pattern in orders[c]:
+            value = total + values[c, pattern]
+            visits += 1
+            if value + rest[c + 1] >= best or visits > _MAX_VISITS:
+                return
+            own = frozenset(words[pattern].tolist())
+            if not own & used:
+                extend([*path, int(pattern)], used | own, value)
+
+    extend([], frozenset(), 0.0)
+    if visits > _MAX_VISITS:
+        return None
+    return np.asarray(patterns[chosen].reshape(codewords.shape))
+
+
+def _spreads(words: Codewords) -> Array:
+    """Return the sum of distances between the codewords of each class, ``(n,)``."""
+    total = np.zeros(len(words))
+    for i, j in combinations(range(words.shape[1]), 2):
+        total += 2.0 * np.sqrt(np.count_nonzero(words[:, i] != words[:, j], axis=1))
+    return total
 
 
 def _nearest_signs(up: Array, down: Array, lambda2: float) -> Codewords | None:

@@ -13,6 +13,7 @@ from shlcore.codewords import (
     MemberLoss,
     count_distinct,
     exact_codewords,
+    has_collision,
     move_codewords,
     prox_pair,
     proximal_average,
@@ -189,6 +190,40 @@ def test_block_3_is_exact_for_few_signs(s, n_bits, lambda2):
         found = exact_codewords(up, down, every[:1], lambda2)
         value = np.where(found[0] > 0, up, down).sum() + lambda2 * codeword_spread(found)
         assert value == pytest.approx((data + lambda2 * np.sum(gaps, axis=0)).min())
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 2, 3), (2, 1, 2), (3, 1, 3), (4, 1, 2)])
+@pytest.mark.parametrize("lambda2", [0.0, 1.0, 10.0])
+def test_block_3_is_exact_where_classes_would_share_a_codeword(shape, lambda2):
+    rng = np.random.default_rng(sum(shape))
+    n_classes, s, n_bits = shape
+    words = np.array(list(itertools.product([1, -1], repeat=s * n_bits)), dtype=np.int8)
+    words = words.reshape(-1, s, n_bits)
+    for _ in range(3):
+        members = rng.integers(0, n_classes * s, 30)
+        loss = MemberLoss(rng.normal(size=(30, n_bits)), members, rng.random(30), n_classes * s)
+        up, down = loss.sign_losses()
+        of_class = up.reshape(shape), down.reshape(shape)
+        values = [
+            [
+                np.where(word > 0, a, b).sum() + lambda2 * codeword_spread(word[None])
+                for word in words
+            ]
+            for a, b in zip(*of_class, strict=True)
+        ]
+        keys = [set(map(bytes, word)) for word in words]
+        best = np.inf
+        for path in itertools.product(range(len(words)), repeat=n_classes):
+            total = sum(values[c][k] for c, k in enumerate(path))
+            if total < best and not any(
+                keys[i] & keys[j] for i, j in itertools.combinations(path, 2)
+            ):
+                best = total
+        start = spread_codewords(*shape, rng)
+        found = move_codewords(loss, start, lambda2)
+        data = np.where(found.reshape(up.shape) > 0, up, down).sum()
+        assert not has_collision(found)
+        assert data + lambda2 * codeword_spread(found) == pytest.approx(best)
 
 
 def test_long_words_of_two_are_exact_and_many_long_ones_are_refused():

@@ -130,9 +130,9 @@ class SHL(HashClassifier):
         the nearest codeword of all (eq. 5). ``"spreading"``: labels spread to neighbours, then as
         in the paper, with a weight that grows in three stages. ``"leave_one_out"``: labels
         spread, then each chooses its codeword by the functions of the other samples, until none
-        moves. ``"auto"``: "leave_one_out", but "none" where spreading loses against the functions
-        of the labelled samples by cross-validation. Labels spread with the exact solver only;
-        with the other one "auto" is "none", and the rest is "paper".
+        moves. ``"auto"``: "leave_one_out", but "none" where a round of that loses against the
+        functions of the labelled samples by cross-validation. Labels spread with the exact solver
+        only; with the other one "auto" is "none", and the rest is "paper".
     unlabelled
         The label of samples without one; None: all have one.
     unlabelled_weight

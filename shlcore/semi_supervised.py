@@ -12,8 +12,8 @@ codeword by f without the row itself (the span rule, `shlcore.calibration`). So 
 weights and memberships move together until none changes, and labels that were spread wrongly are
 taken back (tests/benchmarks/SEMI.md).
 
-Neither is better than the labelled rows alone everywhere. `supports_spreading` compares both
-guesses on labelled rows that are left out by folds.
+Neither is better than the labelled rows alone everywhere. `supports_unlabelled` compares a round
+with these on labelled rows that are left out by folds.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _SETTLED = 0.005
 """Share of moved rows below which leave-one-out rounds end."""
 
 _FOLDS = 5
-"""Folds of the labelled rows in `supports_spreading`."""
+"""Folds of the labelled rows in `supports_unlabelled`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,11 @@ def _first_stage(
         yield replace(step, pass_ended=step.pass_ended and not _has_waiting_rows(start))
     if step is None:
         return
-    members = _spread(problem, step, plan.graph)
+    if (problem.labels == UNLABELLED).all():
+        count = problem.n_classes * problem.n_codewords
+        members = refine_clusters(plan.graph, step.members, problem.weights, count)
+    else:
+        members = _spread(problem, step.model, plan.graph)
     if _has_waiting_rows(start):
         begun = replace(start, members=members)
         if plan.held_out is not None:
@@ -221,12 +225,16 @@ def _balanced_choice(shares: Array, weights: Array, counts: Indices) -> Indices:
     return np.asarray((shares * factors).argmax(axis=1))
 
 
-def supports_spreading(
-    problem: Problem, start: Start, solver: BitSolver[Function], graph: NeighbourGraph
+def supports_unlabelled(
+    problem: Problem,
+    start: Start,
+    solver: BitSolver[Function],
+    graph: NeighbourGraph,
+    held_out: HeldOut[Function],
 ) -> bool:
-    """Whether spread labels are no worse than functions of labelled rows alone.
+    """Whether a leave-one-out round is no worse than functions of labelled rows alone.
 
-    Both guess the labels of labelled rows that are left out by folds. Spreading is rejected if it
+    Both guess the labels of labelled rows that are left out by folds. The round is rejected if it
     loses more rows to the functions than it wins, by over one standard error of the difference
     (McNemar). Where each class has a single label, no fold can tell.
     """
@@ -241,14 +249,17 @@ def supports_spreading(
         if not out.size or not rest.any():
             continue
         weights = np.where(rest, problem.weights, 0.0)
-        hidden = replace(problem, labels=labels, weights=weights)
         members = np.where(rest, start.members, UNLABELLED)
+        alone = replace(problem, labels=labels, weights=weights)
+        model = _fit_start(alone, replace(start, members=members), solver)
+        function = evaluate(alone, model).distances.min(axis=2)[out].argmin(axis=1)
+        hidden = replace(problem, labels=labels)
+        members = _spread(hidden, model, graph)
         model = _fit_start(hidden, replace(start, members=members), solver)
-        distances = evaluate(hidden, model).distances.min(axis=2)
-        spread = spread_labels(graph, labels, problem.weights, distances)[out]
-        function, truth = distances[out].argmin(axis=1), problem.labels[out]
-        won += int(np.count_nonzero((spread == truth) & (function != truth)))
-        lost += int(np.count_nonzero((spread != truth) & (function == truth)))
+        chosen = _choose_codewords(hidden, model, members, held_out)[out] // problem.n_codewords
+        truth = problem.labels[out]
+        won += int(np.count_nonzero((chosen == truth) & (function != truth)))
+        lost += int(np.count_nonzero((chosen != truth) & (function == truth)))
     return bool(lost - won <= np.sqrt(won + lost))
 
 
@@ -263,12 +274,9 @@ def _has_waiting_rows(start: Start) -> bool:
     return bool((start.members == UNLABELLED).any())
 
 
-def _spread(problem: Problem, step: Step[Function], graph: NeighbourGraph) -> Indices:
-    """Return the codeword of each row after spreading labels or clusters."""
-    if (problem.labels == UNLABELLED).all():
-        count = problem.n_classes * problem.n_codewords
-        return refine_clusters(graph, step.members, problem.weights, count)
-    distances = evaluate(problem, step.model).distances
+def _spread(problem: Problem, model: Model[Function], graph: NeighbourGraph) -> Indices:
+    """Return the codeword of each row after spreading labels."""
+    distances = evaluate(problem, model).distances
     classes = spread_labels(graph, problem.labels, problem.weights, distances.min(axis=2))
     own = distances[np.arange(len(classes)), classes].argmin(axis=1)
     return np.asarray(classes * problem.n_codewords + own)

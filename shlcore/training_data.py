@@ -44,7 +44,7 @@ from shlcore.semi_supervised import (
     STAGE_WEIGHTS,
     StagePlan,
     descend_in_stages,
-    supports_spreading,
+    supports_unlabelled,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +232,10 @@ class TrainingData(Generic[Function]):
         if unlabelled.all():
             return StagePlan((1.0,), graph, None, *stop)
         if mode == "auto" and (
-            graph is None or not supports_spreading(problem, start, solver, graph)
+            graph is None
+            or not supports_unlabelled(
+                problem, start, solver, graph, self.view.held_out_projections
+            )
         ):
             return StagePlan((0.0,), None, None, *stop)
         if mode == "spreading" and graph is not None:

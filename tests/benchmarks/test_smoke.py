@@ -107,6 +107,10 @@ def test_open_set(tmp_path):
     assert "| digits |" in run("open_set.py", *words)
 
 
+def test_several_modes():
+    assert "| letter | S = 5 |" in run("several_modes.py", "--sets", "letter", "--seeds", 1)
+
+
 def test_supervised(tmp_path):
     words = ("--out", tmp_path, "--sets", "wine", "--seeds", 1)
     assert "| wine | 30% |" in run("supervised.py", *words)

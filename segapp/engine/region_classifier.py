@@ -34,16 +34,20 @@ _LEAST_WEIGHT = 1e-9
 """Negligible, and positive, since a row of weight 0 would be left out."""
 
 
-def _unmarked_weight(
-    marked: NDArray[np.int16], classes: NDArray[np.intp], settings: Settings
-) -> float:
-    """Return the weight of an unmarked pixel against a marked one.
+def _unmarked_weight(strokes: float, settings: Settings) -> float:
+    """Return the weight of an unmarked pixel against a marked one, by strokes a class.
 
     While strokes are few, the agreement of the unmarked pixels is the best guess there is. With
     many, it would outvote the user: one stroke could turn a whole region over.
     """
     if not settings.few_strokes:
         return settings.unlabelled_weight
+    fading = min(1.0, settings.few_strokes / (2.0 * strokes)) ** _FADING
+    return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
+
+
+def _strokes_per_class(marked: NDArray[np.int16], classes: NDArray[np.intp]) -> float:
+    """Count connected marks, per class that has any."""
     count = 0
     for label in classes:
         mask = marked == label
@@ -54,9 +58,7 @@ def _unmarked_weight(
             some[1:] |= some[:-1].copy()
             kept.append(some)
         count += int(ndimage.label(mask[np.ix_(*kept)])[1])
-    few = settings.few_strokes * len(classes) / 2
-    fading = float(min(1.0, few / count) ** _FADING)
-    return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
+    return count / len(classes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +76,15 @@ class Supervision:
         Of each row; the average prototype has weight 1.
     classes
         The document's classes that have marked pixels.
+    strokes
+        The number of strokes (connected marks) per class.
     """
 
     rows: NDArray[np.intp]
     labels: NDArray[np.intp]
     weights: NDArray[np.float64]
     classes: NDArray[np.intp]
+    strokes: float = 1.0
 
     @classmethod
     def of(
@@ -102,10 +107,11 @@ class Supervision:
         labels = np.where(total > 0, counts.argmax(axis=1), UNLABELLED)
         sizes = prototypes.sizes / prototypes.sizes.mean()
         coverage = (2 * most - total) / prototypes.sizes
+        strokes = _strokes_per_class(marked, classes)
         weights = sizes * np.where(
             total > 0,
             np.maximum(coverage, _LEAST_COVERAGE),
-            _unmarked_weight(marked, classes, settings),
+            _unmarked_weight(strokes, settings),
         )
         overruled = np.setdiff1d(np.arange(len(classes)), labels)
         again = counts[:, overruled].argmax(axis=0)
@@ -115,6 +121,7 @@ class Supervision:
             np.concatenate((labels, overruled)),
             np.concatenate((weights, sizes[again] * share)),
             classes,
+            strokes,
         )
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.engine.answer_codec import PastAnswer
-from segapp.engine.features import DESCRIPTOR_WEIGHT
+from segapp.engine.features import descriptor_weight
 from segapp.engine.kernels import gram_matrices, kernel_names, stroke_features
 from segapp.engine.likelihood import (
     AppearanceModel,
@@ -217,7 +217,7 @@ class StateUpdate:
         factor = self._picture.dense_factor(self._settings)
         belief = RegionBelief.of(kernel, self.supervision, border, background, factor)
         if dense_group(self._settings) is FeatureGroup.DESCRIPTORS:
-            return replace(belief, weight=DESCRIPTOR_WEIGHT)
+            return replace(belief, weight=descriptor_weight(self.supervision.strokes))
         return belief
 
     def _temporal_prior(

@@ -55,7 +55,7 @@ def ridge_alone():
 
 def learner_alone():
     """Leave out the costs of the ridge; its kernels remain."""
-    return mock.patch.object(state_update, "DESCRIPTOR_WEIGHT", 0.0)
+    return mock.patch.object(state_update, "descriptor_weight", return_value=0.0)
 
 
 def full_weight_of_the_border():

@@ -11,10 +11,12 @@ from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 
 from segapp.engine.features import (
+    DESCRIPTOR_WEIGHT,
     LARGEST_LEVEL,
     Channels,
     ChannelScales,
     ColourImage,
+    descriptor_weight,
     local_statistics,
     pixel_features,
     position,
@@ -224,3 +226,9 @@ def test_textures_of_the_same_colours_are_told_apart():
     labels = segment(rgb, document, Settings(features=groups)).labels
     assert (labels[:, :76] == 0).mean() > 0.97
     assert (labels[:, 84:] == 1).mean() > 0.97
+
+
+def test_descriptors_count_twice_with_one_stroke_for_each_class_and_fade_to_once():
+    assert descriptor_weight(1.0) == descriptor_weight(0.5) == 2 * DESCRIPTOR_WEIGHT
+    assert descriptor_weight(2.0) == 1.25 * DESCRIPTOR_WEIGHT
+    assert descriptor_weight(100.0) == pytest.approx(DESCRIPTOR_WEIGHT, rel=1e-3)

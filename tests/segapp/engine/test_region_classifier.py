@@ -29,6 +29,7 @@ def test_unmarked_pixels_fade_with_the_number_of_strokes(marked):
     settings = replace(PRESETS["best"], few_strokes=2, unlabelled_weight=0.5)
     found = Supervision.of(prototypes, marked, settings)
     parts = sum(ndimage.label(marked == label)[1] for label in (0, 1))
+    assert found.strokes == parts / len(found.classes)
     few = 2 * len(found.classes) / 2
     wanted = max(0.5 * min(1.0, few / parts) ** 10, 1e-9)
     assert found.weights[: marked.size][marked.ravel() < 0] == pytest.approx(wanted)

@@ -69,6 +69,8 @@ def load_model(path: "str | Path") -> "SegmentationModel":
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
+        from shlcore import version_of
+
         return version_of("segapp")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -79,13 +81,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def version_of(package: str) -> str:
-    """Return the version of an installed package, or "unknown"."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:  # used from its folder, or in a bundle without metadata
-        return "unknown"

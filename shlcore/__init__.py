@@ -55,11 +55,16 @@ def __dir__() -> list[str]:
 
 @cache
 def _version() -> str:
+    return version_of("segapp", "shlcore")
+
+
+def version_of(*distributions: str) -> str:
+    """Return the version of the first of these that is installed, or "unknown"."""
     from importlib.metadata import PackageNotFoundError, version
 
-    for distribution in ("segapp", "shlcore"):
+    for distribution in distributions:
         try:
             return version(distribution)
-        except PackageNotFoundError:
+        except PackageNotFoundError:  # used from its folder, or in a bundle without metadata
             continue
-    return "unknown"  # used from its folder, without having been installed
+    return "unknown"

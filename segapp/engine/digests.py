@@ -39,7 +39,7 @@ def program_digest() -> str:
     So no version number has to be raised when the engine changes.
     """
     digest = hashlib.sha256(shlcore.__version__.encode())
-    versions = [_version(name) for name in _LIBRARIES]
+    versions = [shlcore.version_of(name) for name in _LIBRARIES]
     digest.update(repr((versions, platform.system(), platform.machine())).encode())
     packages = (segapp.model, segapp.imaging, shlcore)
     folders = [Path(__file__).parent, *(Path(package.__path__[0]) for package in packages)]
@@ -47,12 +47,3 @@ def program_digest() -> str:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-def _version(name: str) -> str:
-    from importlib import metadata  # which the window's start does not wait for
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:  # a bundle has no metadata
-        return "unknown"

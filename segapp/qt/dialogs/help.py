@@ -42,7 +42,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp import version_of
 from segapp.app.project_store import documents_folder
 from segapp.io.desktop import ASSETS
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, to_plain
@@ -50,6 +49,7 @@ from segapp.qt.actions import Shortcuts, ShortcutsError, application_icon
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
 from segapp.qt.i18n import choose_language
 from segapp.qt.widgets import open_at
+from shlcore import version_of
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QModelIndex, QPersistentModelIndex

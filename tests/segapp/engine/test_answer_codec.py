@@ -251,7 +251,7 @@ def test_other_libraries_have_another_digest(monkeypatch):
         raise PackageNotFoundError(name)
 
     known = fresh()
-    monkeypatch.setattr(digests, "version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     assert fresh() != known
 
 

@@ -15,7 +15,7 @@ from segapp.app.segmenter import Segmenter
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.propagation import AnsweredPage, PageCells, propagate
 from segapp.imaging.rle import pack_labels, unpack_labels
-from segapp.imaging.tracks import Tracker, interpolate_labels
+from segapp.imaging.tracks import Tracker, contrast_of, interpolate_labels
 from segapp.io.deep_images import rerender
 from segapp.io.export.stacks import ExportedPage, ExportedStack, stack_format
 from segapp.io.project import PROJECT_SUFFIX, Project, load_project, save_project
@@ -26,7 +26,7 @@ from segapp.model.document import Document, Patch, Stroke
 from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.model.validation import SegappError, sanitize, short_repr
-from shlcore.parallel import limit_threads
+from shlcore.parallel import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -48,6 +48,8 @@ its chain: the nearest ones look most like it, and the others remember longer.""
 _KEPT_CELLS = 24
 """Pages whose descriptions are kept, of 0.5 MB each."""
 _KEPT_SEGMENTERS = 2
+_WORKING_PIXELS = 1 << 18
+"""Of the working resolution of pages without marks, whose boundaries are refined at full size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +353,7 @@ class Stack:
             margins = np.full(between.shape, overlap, np.float32)
             codes = np.zeros(between.shape, np.uint32)
             labelling = Labelling(between, margins, codes, n_classes, 1)
-            packed = InitialLabels.from_labelling(labelling, self.paths[page].name)
+            packed = self._packed(labelling, page)
             shares = AnsweredPage.of_labels(self._prepared(page), between, self.classes).shares
             self._answers[page] = PageAnswer(
                 packed, shares, float(overlap), evidence, (first, last)
@@ -442,17 +444,24 @@ class Stack:
         steps = propagate(picture, self.classes, references, self.settings)
         propagated = None
         while propagated is None:
-            with limit_threads(1):
+            with one_blas_thread():
                 propagated = _advance(steps)
             yield
-        labels = InitialLabels.from_labelling(propagated.labelling, self.paths[page].name)
+        labels = self._packed(propagated.labelling, page)
         shares = propagated.page.shares
         self._answers[page] = PageAnswer(labels, shares, propagated.confidence, evidence, others)
         self._keep(page, propagated.page)
 
+    def _packed(self, labelling: Labelling, page: int) -> InitialLabels:
+        """Pack the answer of a page without marks, which begins with it when it is corrected."""
+        packed = InitialLabels.from_labelling(labelling, self.paths[page].name)
+        return replace(packed, propagated=True)
+
     def _prepared(self, page: int) -> PreparedPicture:
         picture = self.picture(page)
-        return PreparedPicture(picture.rgb, picture.channels)
+        return PreparedPicture(
+            picture.rgb, picture.channels, working_pixels=_WORKING_PIXELS
+        )
 
     def _answered(self, page: int) -> AnsweredPage:
         """Return a page's answer, described for other pages."""
@@ -531,13 +540,15 @@ class Stack:
             return
         classes, background = self.classes.classes, self.classes.background
         kinds = [index for index in range(len(classes)) if index != background]
-        tracker = Tracker(kinds, (index for index in kinds if classes[index].split))
+        split = [index for index in kinds if classes[index].split]
+        tracker = Tracker(kinds, split)
         self._object_maps = {}
         for page in self.answered:
             time, depth = self.axes.place(page)
             before = self.axes.page(*((time - 1, depth) if time else (time, depth - 1)))
             known = self._objects_of(before) if before in self._object_maps else None
-            numbers = tracker.follow(page, self.labels(page), known)
+            contrast = contrast_of(self.picture(page).rgb) if split else None
+            numbers = tracker.follow(page, self.labels(page), known, contrast)
             self._object_maps[page] = pack_labels(numbers)
         self._tracks, self._tracked = tracker.tracks, answers
 

@@ -149,17 +149,40 @@ def match_pages(
     others
         Cells and shares, ``rows x columns x classes``, of pages of the same size.
     """
-    costs = np.concatenate([_differences(page.values, other.values) for other, _ in others])
+    rows, columns, n_classes = others[0][1].shape
+    found = [_best_matches(page.values, other.values) for other, _ in others]
+    moves = found[0][0][0].reshape(rows, columns)
+    costs = np.concatenate([each for _, each in found])
     costs -= costs.min(axis=0)
-    first = costs[: (2 * _REACH + 1) ** 2].argmin(axis=0)
-    moves = np.stack(np.divmod(first, 2 * _REACH + 1), axis=-1) - _REACH
-    places = np.ascontiguousarray(costs.reshape(len(costs), -1).T)
-    enough = np.partition(places, _BEST - 1, axis=1)[:, _BEST - 1].reshape(costs.shape[1:])
+    enough = np.partition(costs, _BEST - 1, axis=0)[_BEST - 1]
     weights = np.where(costs <= enough, np.exp(np.float32(-1 / _TOLERANCE**2) * costs), 0)
-    shares = np.zeros_like(others[0][1])
-    for (_, known), own in zip(others, np.split(weights, len(others)), strict=True):
-        shares += _votes(own, known)
-    return MatchedShares(shares / shares.sum(axis=2, keepdims=True), moves)
+    shares = np.zeros((rows * columns, n_classes), np.float32)
+    for (_, known), (best, _), own in zip(
+        others, found, np.split(weights, len(others)), strict=True
+    ):
+        down, right = np.divmod(best, 2 * _REACH + 1)
+        down += (np.arange(rows) - _REACH).repeat(columns)
+        right += np.tile(np.arange(columns) - _REACH, rows)
+        there = down.clip(0, rows - 1) * columns + right.clip(0, columns - 1)
+        shares += np.einsum("ki,kic->ic", own, known.reshape(-1, n_classes)[there])
+    shares /= shares.sum(axis=1, keepdims=True)
+    return MatchedShares(
+        shares.reshape(rows, columns, n_classes),
+        np.stack(np.divmod(moves, 2 * _REACH + 1), axis=-1) - _REACH,
+    )
+
+
+def _best_matches(
+    page: NDArray[np.float32], other: NDArray[np.float32]
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """Return the moves to the best matches of each cell and their costs, the best one first."""
+    costs = _differences(page, other)
+    costs = costs.reshape(len(costs), -1).T
+    best = np.argpartition(costs, _BEST, axis=1)[:, :_BEST]
+    values = np.take_along_axis(costs, best, axis=1)
+    order = values.argsort(axis=1)
+    best, values = (np.take_along_axis(each, order, axis=1).T for each in (best, values))
+    return best, values
 
 
 def _windows(values: NDArray[np.float32], fill: float | None) -> NDArray[np.float32]:
@@ -198,17 +221,6 @@ def _differences(page: NDArray[np.float32], other: NDArray[np.float32]) -> NDArr
             there = best[down : down + rows, right : right + columns]
             own += np.float32(_MUTUALITY) * (own - there)
     return costs.reshape(size * size, rows, columns)
-
-
-def _votes(weights: NDArray[np.float32], known: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum the shares around each cell by weights, ``moves x rows x columns``."""
-    size = 2 * _REACH + 1
-    around = _windows(known, 0.0)  # rows x columns x classes x down x right
-    weights = weights.reshape(size, size, *weights.shape[1:])
-    total = np.zeros(known.shape, np.float32)
-    for down in range(size):
-        total += np.einsum("rij,ijkr->ijk", weights[down], around[..., down, :])
-    return total
 
 
 _SURE = 0.9

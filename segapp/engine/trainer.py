@@ -21,7 +21,7 @@ from segapp.engine.object_cut import ObjectCut
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.prior import RegionShares, border_mask, initial_pixels, seeds_from_labels
 from segapp.engine.proposals import ObjectProposals
-from segapp.engine.refinement import StepTimer
+from segapp.engine.refinement import CutLabels, StepTimer
 from segapp.engine.region_graph import FlowWarmStart
 from segapp.engine.state_update import PreviousState, StateUpdate
 from segapp.engine.upsampling import guided_upsample
@@ -263,13 +263,15 @@ class Trainer:
             return document
         labels = initial_pixels(document.initial, self._picture.rgb.shape[:2])
         seeded = seeds_from_labels(document, labels)
-        step = self._picture.times
-        shares = RegionShares.of(
-            self._picture.table(settings).prototypes,
-            np.ascontiguousarray(labels[::step, ::step]),
-            len(document.classes),
-        )
-        self._remember(seeded, settings, PastAnswer.of(shares))
+        step, n_classes = self._picture.times, len(document.classes)
+        coarse = np.ascontiguousarray(labels[::step, ::step])
+        shares = RegionShares.of(self._picture.table(settings).prototypes, coarse, n_classes)
+        cut = None
+        if document.initial.propagated and settings.refine:
+            patches = self._picture.graph(settings).patches
+            of_patches = RegionShares.of(patches, coarse, n_classes).shares.argmax(axis=1)
+            cut = CutLabels(of_patches.astype(np.uint8), coarse)
+        self._remember(seeded, settings, PastAnswer.of(shares, cut))
         return replace(seeded, strokes=seeded.strokes.plus(*document.strokes))
 
     def _answer(

@@ -1,4 +1,4 @@
-"""Connected components of masks, and their division at narrow necks."""
+"""Connected components of masks, and their division at narrow necks and at walls."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ _EDGE_NOISE = 2.5
 _MIN_EDGE = 6  # pixels in a row, or else it is noise
 _MIN_PIECE = 0.15
 """Of the area of a region's largest piece: smaller ones are a part of the edge beside them."""
+_WALL = 0.5
+"""Contrast of a wall between two regions, as a share of that of the contours of all."""
+_GAPS = 0.25
+"""Share of a wall that may have less contrast: texture seldom makes a closed line."""
+_CHAMBER = 0.2
+"""Least depth of a region between walls, as a share of the depth to the contour around it."""
 
 
 def label_components(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -100,6 +106,65 @@ def inner_edges(rgb: NDArray[np.uint8], numbered: NDArray[np.int32]) -> NDArray[
     long = np.bincount(edges.ravel(), minlength=count + 1) >= _MIN_EDGE
     long[0] = False
     return np.asarray(long[edges])
+
+
+def split_at_walls(
+    numbered: NDArray[np.int32], contrast: NDArray[np.float32]
+) -> NDArray[np.int32]:
+    """Split regions at narrow necks and at walls, by a watershed of contrast and depth.
+
+    A wall is a line through a region along which the contrast of the picture is nearly that of
+    the contours, as between cells that touch or overlap.
+    """
+    from skimage.morphology import h_maxima
+    from skimage.segmentation import watershed
+
+    inside = numbered > 0
+    ridges = scipy.ndimage.maximum_filter(contrast, 3)
+    contour = inside & ~scipy.ndimage.binary_erosion(inside, _EIGHT, border_value=1)
+    wall = _WALL * float(np.median(ridges[contour])) if contour.any() else 0.0
+    necks = split_at_necks(numbered)
+    if wall <= 0:
+        return necks
+    depth, to_contour = (
+        np.asarray(scipy.ndimage.distance_transform_edt(np.pad(mask, 1)))[1:-1, 1:-1]
+        for mask in (inside & (contrast < wall), inside)
+    )
+    peaks, count = label_components(h_maxima(depth, _MIN_NECK_DEPTH).astype(bool))
+    places = np.arange(count + 1)
+    deepest = scipy.ndimage.maximum(to_contour, necks, np.arange(int(necks.max()) + 1))
+    neck_of = scipy.ndimage.maximum(necks, peaks, places).astype(np.intp)
+    chambers = scipy.ndimage.maximum(depth, peaks, places) >= _CHAMBER * deepest[neck_of]
+    chambers[0] = False
+    landscape = contrast / wall - depth / np.maximum(deepest, 1)[necks]
+    divided = watershed(landscape, np.where(chambers[peaks], peaks, 0), mask=inside)
+    lost = inside & (divided == 0)
+    divided[lost] = numbered[lost] + count
+    neck_of = np.append(neck_of, np.zeros(int(numbered.max()), np.intp))
+    return in_reading_order(_without_gaps(divided, ridges < wall, neck_of))
+
+
+def _without_gaps(
+    divided: NDArray[np.integer], gaps: NDArray[np.bool_], neck_of: NDArray[np.intp]
+) -> NDArray[np.int32]:
+    """Join neighbours on one side of a neck where too much of the line between is no wall."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = len(neck_of)
+    keys, without = [], []
+    for first, second in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
+        one, other = divided[first].astype(np.int64), divided[second].astype(np.int64)
+        meets = (one != other) & (one > 0) & (other > 0)
+        one, other = one[meets], other[meets]
+        keys.append(np.minimum(one, other) * size + np.maximum(one, other))
+        without.append((gaps[first] & gaps[second])[meets])
+    pairs, line = np.unique(np.concatenate(keys), return_inverse=True)
+    share = np.bincount(line, np.concatenate(without)) / np.bincount(line)
+    u, v = np.divmod(pairs, size)
+    joined = (share > _GAPS) & (neck_of[u] == neck_of[v])
+    pairs_joined = coo_array((np.ones(joined.sum(), bool), (u[joined], v[joined])), (size, size))
+    return np.asarray(connected_components(pairs_joined, directed=False)[1], np.int32)[divided]
 
 
 def in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -20,11 +20,11 @@ _ROWS_AT_ONCE = 256
 """Of the image, so that halving stays within the processor's caches."""
 
 
-def count_halvings(shape: tuple[int, ...]) -> int:
+def count_halvings(shape: tuple[int, ...], most_pixels: int = MAX_WORKING_PIXELS) -> int:
     """Return the number of halvings to working resolution."""
     height, width = shape[:2]
     count = 0
-    while height * width > MAX_WORKING_PIXELS:
+    while height * width > most_pixels:
         height, width = (height + 1) // 2, (width + 1) // 2
         count += 1
     return count

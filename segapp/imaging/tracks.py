@@ -9,7 +9,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
 
-from segapp.imaging.components import label_components, split_at_necks
+from segapp.imaging.components import label_components, split_at_necks, split_at_walls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +57,8 @@ class Tracker:
     Parameters
     ----------
     split
-        The classes whose pieces are severed at their necks.
+        The classes whose pieces are severed at their necks, or at walls where the contrast of
+        the picture is known.
     """
 
     def __init__(self, classes: Iterable[int], split: Iterable[int] = ()) -> None:
@@ -71,11 +72,16 @@ class Tracker:
         return tuple(self._tracks.values())
 
     def follow(
-        self, page: int, labels: NDArray[np.uint8], before: NDArray[np.int32] | None
+        self,
+        page: int,
+        labels: NDArray[np.uint8],
+        before: NDArray[np.int32] | None,
+        contrast: NDArray[np.float32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the number of the object at each pixel, 0 for the background.
 
         ``before`` are the numbers on the neighbouring page; ``None`` where there is none.
+        ``contrast`` is that of the picture, which tells objects apart that touch.
         """
         numbers = np.zeros(labels.shape, np.int32)
         for label in self._classes:
@@ -83,8 +89,10 @@ class Tracker:
             pieces, count = label_components(region)
             if not count:
                 continue
-            if label in self._split:
+            if label in self._split and contrast is None:
                 pieces = split_at_necks(pieces)
+            elif label in self._split and contrast is not None:
+                pieces = split_at_walls(pieces, contrast)
             self._number(page, label, pieces, before, numbers)
         return numbers
 
@@ -172,6 +180,15 @@ class Tracker:
         self._tracks[number] = Track(
             track.label, number, min(track.first, page), max(track.last, page), track.parent
         )
+
+
+def contrast_of(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return the change of colour at each pixel, at the scale of single pixels."""
+    squares = [
+        np.square(ndimage.gaussian_gradient_magnitude(rgb[..., k].astype(np.float32), 1.0))
+        for k in range(3)
+    ]
+    return np.asarray(np.sqrt(sum(squares)))
 
 
 def _overlaps(

@@ -77,13 +77,14 @@ def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
 
 def start_to_plain(start: InitialLabels) -> dict[str, Any]:
     """Return initial labels as JSON values."""
-    return {
+    plain: dict[str, Any] = {
         "name": start.name,
         "size": [start.height, start.width],
         "classes": start.n_classes,
         "labels": base64.b64encode(start.labels).decode("ascii"),
         "margin": base64.b64encode(start.margin).decode("ascii"),
     }
+    return plain | {"propagated": True} if start.propagated else plain
 
 
 def objects_to_plain(objects: tuple[ObjectInfo, ...]) -> list[dict[str, Any]]:
@@ -169,6 +170,7 @@ def _start(plain: dict[str, Any]) -> InitialLabels:
         bytes_from_plain(require_field(plain, "labels"), "labels"),
         bytes_from_plain(require_field(plain, "margin"), "margin"),
         require_int(require_field(plain, "classes"), "classes", 1, MAX_CLASSES),
+        plain.get("propagated") is True,
     )
     start.labelling(start.n_classes)  # says what is wrong with the bytes
     return start

@@ -143,6 +143,9 @@ class InitialLabels:
         The model's margins at a coarse size, 255 the largest; packed likewise.
     n_classes
         One more than the highest label that may occur.
+    propagated
+        From other pages of a stack: nearly all of them are right, those of a model of another
+        image need not be.
     """
 
     name: str
@@ -151,6 +154,7 @@ class InitialLabels:
     labels: bytes
     margin: bytes
     n_classes: int
+    propagated: bool = False
 
     @classmethod
     def from_labelling(cls, labelling: Labelling, name: str) -> InitialLabels:

@@ -459,9 +459,7 @@ class Stack:
 
     def _prepared(self, page: int) -> PreparedPicture:
         picture = self.picture(page)
-        return PreparedPicture(
-            picture.rgb, picture.channels, working_pixels=_WORKING_PIXELS
-        )
+        return PreparedPicture(picture.rgb, picture.channels, working_pixels=_WORKING_PIXELS)
 
     def _answered(self, page: int) -> AnsweredPage:
         """Return a page's answer, described for other pages."""

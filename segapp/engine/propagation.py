@@ -181,8 +181,7 @@ def _best_matches(
     best = np.argpartition(costs, _BEST, axis=1)[:, :_BEST]
     values = np.take_along_axis(costs, best, axis=1)
     order = values.argsort(axis=1)
-    best, values = (np.take_along_axis(each, order, axis=1).T for each in (best, values))
-    return best, values
+    return np.take_along_axis(best, order, axis=1).T, np.take_along_axis(values, order, axis=1).T
 
 
 def _windows(values: NDArray[np.float32], fill: float | None) -> NDArray[np.float32]:

@@ -163,8 +163,9 @@ def _without_gaps(
     share = np.bincount(line, np.concatenate(without)) / np.bincount(line)
     u, v = np.divmod(pairs, size)
     joined = (share > _GAPS) & (neck_of[u] == neck_of[v])
-    pairs_joined = coo_array((np.ones(joined.sum(), bool), (u[joined], v[joined])), (size, size))
-    return np.asarray(connected_components(pairs_joined, directed=False)[1], np.int32)[divided]
+    links = coo_array((np.ones(joined.sum(), bool), (u[joined], v[joined])), (size, size))
+    numbers: NDArray[np.int32] = np.asarray(connected_components(links, directed=False)[1])
+    return numbers.take(divided)
 
 
 def in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -1,5 +1,7 @@
 """Priors: image border, previous answer and initial labels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,21 @@ def test_a_stroke_beside_a_small_object_leaves_it_a_dab():
     (dab,) = [mark for mark in seeded.strokes if mark.label == 0]
     assert labels[int(dab.points[0][1]), int(dab.points[0][0])] == 0
     assert np.hypot(dab.points[0][0] - 46, dab.points[0][1] - 31) > 4
+
+
+def test_a_stroke_on_one_propagated_object_keeps_all_others():
+    rng = np.random.default_rng(0)
+    labels = np.ones((120, 160), np.uint8)
+    for row in range(4):
+        for column in range(5):
+            labels[8 + 28 * row : 28 + 28 * row, 8 + 30 * column : 28 + 30 * column] = 0
+    rgb = np.where(labels[..., None] == 0, 190, 60).repeat(3, axis=2).astype(np.uint8)
+    rgb += rng.integers(0, 20, rgb.shape).astype(np.uint8)
+    packed = Labelling(labels, np.ones(labels.shape, np.float32), labels.astype(np.uint32), 2, 1)
+    initial = replace(InitialLabels.from_labelling(packed, "page"), propagated=True)
+    document = Document(strokes=(Stroke(((14.0, 14.0),), 3.0, 1),), initial=initial)
+    found = final_answer(Trainer(rgb).updates(document, DEFAULT_SETTINGS)).labelling.labels
+    others = labels.copy()
+    others[:32, :34] = 1
+    assert found[14, 14] == 1
+    assert (found[others == 0] == 0).mean() > 0.98

@@ -169,7 +169,7 @@ class Stack:
         settings: Settings = DEFAULT_SETTINGS,
     ) -> None:
         self._source = _pages_of(source)
-        self.settings = settings
+        self._settings = settings
         self._documents = dict(documents or {})
         self._begun = Document()
         self._answers: dict[int, PageAnswer] = {}
@@ -184,6 +184,18 @@ class Stack:
 
     def __len__(self) -> int:
         return len(self._source.paths)
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the learner; other ones drop the answers that do not follow from them."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        if settings != self._settings:
+            self._settings = settings
+            self._segmenters.clear()
+            self.restore({})
 
     @property
     def axes(self) -> StackAxes:
@@ -453,7 +465,7 @@ class Stack:
         self._keep(page, propagated.page)
 
     def _packed(self, labelling: Labelling, page: int) -> InitialLabels:
-        """Pack the answer of a page without marks, which begins with it when it is corrected."""
+        """Pack the answer of a page without marks, for it to begin with."""
         packed = InitialLabels.from_labelling(labelling, self.paths[page].name)
         return replace(packed, propagated=True)
 

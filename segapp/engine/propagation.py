@@ -175,7 +175,7 @@ def match_pages(
 def _best_matches(
     page: NDArray[np.float32], other: NDArray[np.float32]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Return the moves to the best matches of each cell and their costs, the best one first."""
+    """Return the moves to the best matches of each cell, and their costs."""
     costs = _differences(page, other)
     costs = costs.reshape(len(costs), -1).T
     best = np.argpartition(costs, _BEST, axis=1)[:, :_BEST]

@@ -111,7 +111,7 @@ def inner_edges(rgb: NDArray[np.uint8], numbered: NDArray[np.int32]) -> NDArray[
 def split_at_walls(
     numbered: NDArray[np.int32], contrast: NDArray[np.float32]
 ) -> NDArray[np.int32]:
-    """Split regions at narrow necks and at walls, by a watershed of contrast and depth.
+    """Split regions at narrow necks and at walls, by a watershed.
 
     A wall is a line through a region along which the contrast of the picture is nearly that of
     the contours, as between cells that touch or overlap.
@@ -147,7 +147,7 @@ def split_at_walls(
 def _without_gaps(
     divided: NDArray[np.integer], gaps: NDArray[np.bool_], neck_of: NDArray[np.intp]
 ) -> NDArray[np.int32]:
-    """Join neighbours on one side of a neck where too much of the line between is no wall."""
+    """Join neighbours again without a neck or a wall between them."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

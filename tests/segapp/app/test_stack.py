@@ -1,6 +1,7 @@
 """Marks of some pages are carried to all, by Python and by the command, with the same pixels."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,6 +91,20 @@ def test_an_unsure_page_ends_the_propagation():
     stack.add_stroke(0, [(60, 8), (85, 50)], "background", radius=4)
     stack.propagate(least_confidence=0.999)
     assert stack.answered == [0, 1]
+
+
+def test_other_settings_drop_the_answers_and_equal_ones_keep_them(propagated):
+    stack = Stack(film()[0], {0: propagated[0].document(0)})
+    stack.answer_marked(0)
+    stack.settings = replace(stack.settings)
+    assert stack.answered == [0]
+    before = stack.labels(0)
+    stack.settings = replace(stack.settings, smoothness=0.0)
+    assert stack.answered == []
+    stack.answer_marked(0)
+    alone = segapp.Segmenter(film()[0][0], stack.document(0), settings=stack.settings)
+    assert (stack.labels(0) == alone.answer().labelling.labels).all()
+    assert (stack.labels(0) != before).any()
 
 
 def test_nothing_marked_is_said_in_a_sentence():

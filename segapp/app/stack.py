@@ -557,7 +557,7 @@ class Stack:
             time, depth = self.axes.place(page)
             before = self.axes.page(*((time - 1, depth) if time else (time, depth - 1)))
             known = self._objects_of(before) if before in self._object_maps else None
-            contrast = contrast_of(self.picture(page).rgb) if split else None
+            contrast = contrast_of(self.picture(page).raw_image.values) if split else None
             numbers = tracker.follow(page, self.labels(page), known, contrast)
             self._object_maps[page] = pack_labels(numbers)
         self._tracks, self._tracked = tracker.tracks, answers

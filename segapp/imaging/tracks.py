@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import ndimage
@@ -22,6 +22,8 @@ _HELD = 0.5
 """Share of an object's pixels that another page's piece must hold for the object to be in it."""
 _CORE = 0.5
 """Depth, as a share of the greatest, from which on the pixels of an object divide a piece."""
+_USUAL = (0.5, 99.5)
+"""Per cent of a channel's values below its range and up to its end."""
 _DAUGHTER = 0.3
 """Least area of a daughter against her sister: smaller parts are no division."""
 
@@ -182,13 +184,17 @@ class Tracker:
         )
 
 
-def contrast_of(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the change of colour at each pixel, at the scale of single pixels."""
-    squares = [
-        np.square(ndimage.gaussian_gradient_magnitude(rgb[..., k].astype(np.float32), 1.0))
-        for k in range(3)
-    ]
-    return np.asarray(np.sqrt(sum(squares)))
+def contrast_of(channels: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the change of all channels at each pixel, at the scale of single pixels.
+
+    Each channel counts by its own range of values, however bright it is.
+    """
+    squares = np.zeros(channels.shape[:2], np.float32)
+    for values in np.moveaxis(channels, -1, 0).astype(np.float32):
+        low, high = np.percentile(values, _USUAL)
+        change = ndimage.gaussian_gradient_magnitude(values, 1.0)
+        squares += np.square(change / max(high - low, 1e-9))
+    return np.sqrt(squares)
 
 
 def _overlaps(

@@ -4,18 +4,22 @@
 
 Paints strokes on one picture of 0.2 MP with the mouse, and compares the first tenth of them with
 the last: seconds of CPU from the press of the button to the preview, and from its release to the
-drawn result, all threads and saving included. Then goes through a folder of finished pictures,
-forth and back, and exports it. ``--against`` measures an earlier tree as well, and
-``--strokes-against`` says with how many strokes, where its cost grows.
+drawn result, all threads and saving included. A fixed task is timed after each stroke: ratios and
+growth are of seconds divided by its own, as what else runs on the machine slows both alike. Then
+goes through a folder of finished pictures, forth and back, and exports it. ``--against`` measures
+an earlier tree as well, and ``--strokes-against`` says with how many strokes, where its cost
+grows.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,12 +36,27 @@ TENTHS = 10
 
 
 def resident():
-    """Return the kilobytes of this process that are in memory; 0 where that is unknown."""
+    """Return the kilobytes that this process holds in memory; 0 where that is unknown.
+
+    What it has freed is given back to the system before, where the C library can do that.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     try:
         pages = Path("/proc/self/statm").read_text().split()[1]
     except OSError:
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE") / 1000
+
+
+def fixed_task():
+    """Return the CPU seconds of some sorting, of exponentials and of Python's own loops."""
+    start = time.process_time()
+    values = np.random.default_rng(0).random((300, 300))
+    for _ in range(2):
+        np.exp(-values @ values.T).sort(axis=1)
+    sum(number % 7 for number in range(20_000))
+    return time.process_time() - start
 
 
 class Day:
@@ -116,7 +135,7 @@ def paint(count):
     from segapp.qt.canvas.layers import Layer, ZeroCopyImage
     from shlcore.parallel import limit_threads
 
-    found = {"preview": [], "update": [], "pause": [], "busy": [], "kilobytes": []}
+    found = {"preview": [], "update": [], "fixed": [], "pause": [], "busy": [], "kilobytes": []}
     with tempfile.TemporaryDirectory() as name, limit_threads(1):
         folder = Path(name)
         day = Day(folder)
@@ -137,7 +156,10 @@ def paint(count):
             pause, busy = day.longest_pause()
             found["pause"].append(pause)
             found["busy"].append(busy)
-            found["kilobytes"].append(resident())
+            if number % TENTHS == 0:
+                held = resident()
+            found["kilobytes"].append(held)
+            found["fixed"].append(fixed_task())
             if number % 100 == 99:
                 print(f"{number + 1} strokes, {update:.3f} s", file=sys.stderr, flush=True)
         due = time.perf_counter() + 2
@@ -184,7 +206,7 @@ def walk(folder):
     """Go through a folder forth and back; print the waits, and the cost of an export."""
     import segapp
 
-    found = {"picture": [], "result": [], "cpu": [], "kilobytes": []}
+    found = {"picture": [], "result": [], "cpu": [], "fixed": [], "kilobytes": []}
     with tempfile.TemporaryDirectory() as name:
         day = Day(Path(name))
         day.window.files.open(folder)
@@ -202,6 +224,7 @@ def walk(folder):
                 found["result"].append(shown + answered)
                 found["cpu"].append(cpu + more)
                 found["kilobytes"].append(resident())
+                found["fixed"].append(fixed_task())
     out = Path(tempfile.mkdtemp())
     words = ["export", str(folder), "--as", "mask", "--out", str(out)]
     start, before = time.perf_counter(), os.times()
@@ -241,68 +264,92 @@ def exponent(values):
     return float(np.polyfit(np.log(numbers), np.log([piece.mean() for piece in pieces]), 1)[0])
 
 
+def in_fixed_tasks(found, name):
+    """Return seconds divided by those of the fixed task around them."""
+    reach = min(20, len(found["fixed"]) // 4)
+    near = [
+        np.median(found["fixed"][max(number - reach, 0) : number + reach + 1])
+        for number in range(len(found["fixed"]))
+    ]
+    return np.array(found[name]) / near
+
+
+def kilobytes_each(found):
+    """Return the growth of memory from the second tenth on, as the slope of a line."""
+    first = len(found["kilobytes"]) // TENTHS
+    numbers = np.arange(len(found["kilobytes"]))[first:]
+    return float(np.polyfit(numbers, found["kilobytes"][first:], 1)[0]) if first > 1 else 0.0
+
+
 def show_strokes(trees):
     print("## Strokes on one picture of 0.2 MP, CPU of the whole window\n")
     print(
-        "| | strokes | last against first tenth | update, first | last | preview, first | last "
-        "| growth | kB a stroke | longest pause, ms | CPU of the longest | project, kB |\n|"
-        + "---|"
-        * 12
+        "| | strokes | update, last against first tenth | preview | growth of an update "
+        "| of a preview | update, first s | last s | preview, first s | last s | kB a stroke "
+        "| longest pause, ms | CPU of the longest | project, kB |\n|" + "---|" * 14
     )
     for name, found in trees.items():
-        updates, previews = tenths(found["update"]), tenths(found["preview"])
-        half = len(found["kilobytes"]) // 2
-        numbers = np.arange(len(found["kilobytes"]))[half:]
-        growth = np.polyfit(numbers, found["kilobytes"][half:], 1)[0]
-        print(
-            f"| {name} | {len(found['update'])} | **{updates[1] / updates[0]:.2f}** "
-            f"| {updates[0]:.3f} | {updates[1]:.3f} | {previews[0]:.3f} | {previews[1]:.3f} "
-            f"| {exponent(found['update']):.2f} | {growth:.1f} "
-            f"| {max(found['pause'][2:]):.0f} | {max(found['busy'][2:]):.0f} "
-            f"| {found['project'] / 1000:.0f} |"
-        )
+        cells = [f"| {name} | {len(found['update'])}"]
+        relative = [in_fixed_tasks(found, part) for part in ("update", "preview")]
+        for values in relative:
+            first, last = tenths(values)
+            cells.append(f"**{last / first:.2f}**")
+        cells += [f"{exponent(values):.2f}" for values in relative]
+        for part in ("update", "preview"):
+            cells += [f"{value:.3f}" for value in tenths(found[part])]
+        cells += [f"{kilobytes_each(found):.1f}"]
+        cells += [f"{max(found['pause'][2:]):.0f}", f"{max(found['busy'][2:]):.0f}"]
+        print(" | ".join(cells), "|", f"{found['project'] / 1000:.0f} |")
     print(flush=True)
 
 
 def show_folder(trees, megapixels):
     print(f"## Going through a folder of finished pictures of {megapixels:g} MP, and its export\n")
     print(
-        "| | pictures | ms to the picture (95 %) | ms to its result (95 %) | CPU ms of each "
-        "| last against first tenth | kB a picture | export, s | its CPU |\n|" + "---|" * 9
+        "| | pictures | CPU ms of each | last against first tenth | growth "
+        "| ms to the picture (median, 95 %) | ms to its result (median, 95 %) | kB a picture "
+        "| export, s | its CPU |\n|" + "---|" * 10
     )
     for name, found in trees.items():
-        steps = len(found["cpu"])
-        first, last = tenths(found["cpu"])
-        half = steps // 2
-        growth = 0.0
-        if half > 1:
-            growth = np.polyfit(np.arange(steps - half), found["kilobytes"][half:], 1)[0]
+        steps, relative = len(found["cpu"]), in_fixed_tasks(found, "cpu")
+        first, last = tenths(relative)
+        growth = exponent(relative) if steps > 2 * TENTHS else 0.0
+        waits = [
+            ", ".join(f"{1000 * np.percentile(found[part], share):.0f}" for share in (50, 95))
+            for part in ("picture", "result")
+        ]
         print(
-            f"| {name} | {steps // 2 + 1} | {1000 * np.percentile(found['picture'], 95):.0f} "
-            f"| **{1000 * np.percentile(found['result'], 95):.0f}** "
-            f"| {1000 * np.mean(found['cpu']):.0f} | {last / first:.2f} | {growth:.1f} "
-            f"| **{found['export']:.1f}** | {found['export_cpu']:.1f} |"
+            f"| {name} | {steps // 2 + 1} | **{1000 * np.mean(found['cpu']):.0f}** "
+            f"| {last / first:.2f} | {growth:.2f} | {waits[0]} | {waits[1]} "
+            f"| {kilobytes_each(found):.1f} | **{found['export']:.1f}** "
+            f"| {found['export_cpu']:.1f} |"
         )
     print(flush=True)
 
 
-def plot(trees, path):
+def plot(strokes, folders, path):
+    """Draw cost and memory over strokes, and over the pictures of each folder."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for name, found in trees.items():
-        window = max(len(found["update"]) // 40, 1)
-        smooth = np.convolve(found["update"], np.ones(window) / window, "valid")
-        axes[0].plot(smooth, label=name)
-        axes[1].plot(np.array(found["kilobytes"]) / 1000, label=name)
-    axes[0].set(xlabel="strokes", ylabel="CPU seconds of an update", ylim=(0, None))
-    axes[1].set(xlabel="strokes", ylabel="megabytes in memory", ylim=(0, None))
-    for each in axes:
-        each.grid(alpha=0.3)
-        each.legend(frameon=False)
+    parts = [("strokes", "update", strokes)] if strokes else []
+    parts += [(f"pictures of {each:g} MP", "cpu", trees) for each, trees in folders.items()]
+    size = (9, 3.2 * len(parts))
+    figure, rows = pyplot.subplots(
+        len(parts), 2, figsize=size, layout="constrained", squeeze=False
+    )
+    for (what, part, trees), (cost, memory) in zip(parts, rows, strict=True):
+        for name, found in trees.items():
+            window = max(len(found[part]) // 40, 1)
+            cost.plot(np.convolve(found[part], np.ones(window) / window, "valid"), label=name)
+            memory.plot(np.array(found["kilobytes"]) / 1000, label=name)
+        cost.set(xlabel=what, ylabel="CPU seconds of each", ylim=(0, None))
+        memory.set(xlabel=what, ylabel="megabytes in memory", ylim=(0, None))
+        for each in (cost, memory):
+            each.grid(alpha=0.3)
+            each.legend(frameon=False)
     figure.savefig(path, dpi=150)
 
 
@@ -314,7 +361,7 @@ def main():
     parser.add_argument("--pictures", type=int, default=300)
     parser.add_argument("--against", metavar="TREE", type=Path, help="an earlier tree")
     parser.add_argument("--strokes-against", type=int, help="of the earlier tree")
-    parser.add_argument("--plot", type=Path, help="a PNG of cost and memory over strokes")
+    parser.add_argument("--plot", type=Path, help="a PNG of cost and memory")
     parser.add_argument("--megapixels", type=float, nargs="+", default=[0.2, 12])
     parser.add_argument("--only", choices=("strokes", "folder"), help="one of both")
     parser.add_argument("--part", choices=("strokes", "folder"), help=argparse.SUPPRESS)
@@ -326,26 +373,26 @@ def main():
         walk(options.folder)
     trees = {} if options.against is None else {"before": options.against.resolve()}
     trees["now"] = ROOT
+    strokes, folders = {}, {}
     if options.only != "folder":
-        found = {}
         for name, tree in trees.items():
             count = options.strokes
             if name == "before":
                 count = options.strokes_against or count
-            found[name] = worker("strokes", tree, "--strokes", count)
-        show_strokes(found)
-        if options.plot is not None:
-            plot(found, options.plot)
+            strokes[name] = worker("strokes", tree, "--strokes", count)
+        show_strokes(strokes)
     if options.only != "strokes":
         for megapixels in options.megapixels:
             count = options.pictures if megapixels <= 1 else max(options.pictures // 10, 2)
             with tempfile.TemporaryDirectory() as folder:
                 fill(Path(folder), count, megapixels)
-                found = {
+                folders[megapixels] = {
                     name: worker("folder", tree, "--folder", folder)
                     for name, tree in trees.items()
                 }
-            show_folder(found, megapixels)
+            show_folder(folders[megapixels], megapixels)
+    if options.plot is not None:
+        plot(strokes, folders, options.plot)
 
 
 if __name__ == "__main__":

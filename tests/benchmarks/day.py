@@ -125,11 +125,18 @@ class Day:
         return previewed - begun, time.process_time() - previewed
 
 
-def paint(count):
-    """Paint strokes on one picture; print the cost of each."""
+LATE = 2000
+
+
+def paint(count, begun=None):
+    """Paint strokes on one picture; print the cost of each.
+
+    Of a picture that has begun with some strokes, the next ones are always the same.
+    """
     from speed_pictures import RADIUS, picture, strokes
 
     from segapp.app.state import PictureState
+    from segapp.model.document import Marks
     from segapp.model.picture import Picture
     from segapp.qt.canvas.brush import BrushUnit
     from segapp.qt.canvas.layers import Layer, ZeroCopyImage
@@ -147,9 +154,16 @@ def paint(count):
         day.window.brush.set_unit(BrushUnit.PICTURE)
         day.window.brush.set_radius(RADIUS * max(shown.size))
         day.until(lambda: not day.session.answers._jobs.busy)
+        painted = [stroke for _, stroke in strokes(MEGAPIXELS, later=count - 2)]
+        if begun is not None:
+            painted = [stroke for _, stroke in strokes(MEGAPIXELS, later=LATE + count)]
+            document = replace(day.session.document, strokes=Marks.of(painted[:begun]))
+            day.session.edit("begun", document.as_one_state())
+            day.until(day.is_answered)
+            painted = painted[LATE : LATE + count]
         day.clock.start()
         day.beat()
-        for number, (_, stroke) in enumerate(strokes(MEGAPIXELS, later=count - 2)):
+        for number, stroke in enumerate(painted):
             preview, update = day.draw(stroke)
             found["preview"].append(preview)
             found["update"].append(update)
@@ -281,6 +295,20 @@ def kilobytes_each(found):
     return float(np.polyfit(numbers, found["kilobytes"][first:], 1)[0]) if first > 1 else 0.0
 
 
+def show_begun(begun, count):
+    """Compare the same strokes on a picture with few strokes and with many."""
+    print(f"## {count} strokes on a picture that has some, CPU of the whole window\n")
+    print("| strokes before | update | preview | update, s | preview, s |\n|" + "---|" * 5)
+    least = None
+    for number in begun:
+        found = worker("strokes", ROOT, "--strokes", count, "--begun", number)
+        costs = [in_fixed_tasks(found, part).mean() for part in ("update", "preview")]
+        least = least or costs
+        ratios = " | ".join(f"**{a / b:.2f}**" for a, b in zip(costs, least, strict=True))
+        seconds = " | ".join(f"{np.mean(found[part]):.3f}" for part in ("update", "preview"))
+        print(f"| {number} | {ratios} | {seconds} |", flush=True)
+
+
 def show_strokes(trees):
     print("## Strokes on one picture of 0.2 MP, CPU of the whole window\n")
     print(
@@ -359,6 +387,8 @@ def main():
     )
     parser.add_argument("--strokes", type=int, default=2000)
     parser.add_argument("--pictures", type=int, default=300)
+    begun = "compare pictures that have so many strokes before, instead"
+    parser.add_argument("--begun", type=int, nargs="+", help=begun)
     parser.add_argument("--against", metavar="TREE", type=Path, help="an earlier tree")
     parser.add_argument("--strokes-against", type=int, help="of the earlier tree")
     parser.add_argument("--plot", type=Path, help="a PNG of cost and memory")
@@ -368,9 +398,12 @@ def main():
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part == "strokes":
-        paint(options.strokes)
+        paint(options.strokes, None if options.begun is None else options.begun[0])
     if options.part == "folder":
         walk(options.folder)
+    if options.begun is not None:
+        show_begun(options.begun, options.strokes)
+        return
     trees = {} if options.against is None else {"before": options.against.resolve()}
     trees["now"] = ROOT
     strokes, folders = {}, {}

@@ -28,7 +28,7 @@ def overlap(one, other):
 def test_the_object_at_a_point_is_found():
     rgb, large, small = scene()
     segmenter = Segmenter(rgb)
-    assert overlap(segmenter.propose_object(40, 45), large) > 0.9
+    assert overlap(segmenter.propose_object(40, 45, 3), large) > 0.9
     assert overlap(segmenter.propose_object(95, 40, 2), small) > 0.9
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -463,7 +464,7 @@ def decode_medical(
     if header[_DICOM_AT:] == _DICOM:
         return _decode_dicom(path, file, page, display)
     if path.name.lower().endswith((".nii", ".nii.gz")):
-        return _decode_nifti(path, page, display)
+        return _decode_nifti(path, file, page, display)
     return None
 
 
@@ -508,7 +509,9 @@ def _decode_dicom(
     return replace(decoded, note=note, scale=_scale(spacing, "mm", "DICOM"))
 
 
-def _decode_nifti(path: Path, page: int, display: DisplaySettings) -> DecodedImage:
+def _decode_nifti(
+    path: Path, file: IO[bytes], page: int, display: DisplaySettings
+) -> DecodedImage:
     try:
         import nibabel
     except ImportError as error:
@@ -516,8 +519,7 @@ def _decode_nifti(path: Path, page: int, display: DisplaySettings) -> DecodedIma
 
     name = sanitize(path.name)
     try:
-        image: Any = nibabel.load(path)
-        image = nibabel.as_closest_canonical(image)
+        image: Any = nibabel.as_closest_canonical(_open_nifti(path, file))
         shape = tuple(int(side) for side in image.shape)
     except Exception as error:  # nibabel raises whatever it meets in a damaged file
         raise ImageError("{} is damaged and cannot be read: {}.", name, reason(error)) from error
@@ -546,6 +548,18 @@ def _decode_nifti(path: Path, page: int, display: DisplaySettings) -> DecodedIma
     scale = _scale(image.header.get_zooms()[:2], unit, "NIfTI")
     note = join_notes((decoded.note, page_note(page, count)))
     return replace(decoded, note=note, scale=scale)
+
+
+def _open_nifti(path: Path, file: IO[bytes]) -> Any:  # noqa: ANN401 - nibabel has no types
+    """Open an image on a file whose reading can be stopped, as a packed one may be endless."""
+    import nibabel
+
+    file.seek(0)
+    stream: Any = gzip.GzipFile(fileobj=file) if path.suffix.lower() == ".gz" else file
+    header = stream.read(nibabel.Nifti2Header.sizeof_hdr)
+    stream.seek(0)
+    is_first = nibabel.Nifti1Header.may_contain_header(header)
+    return (nibabel.Nifti1Image if is_first else nibabel.Nifti2Image).from_stream(stream)
 
 
 def _scale(spacing: Iterable[object], unit: str, source: str) -> Scale | None:

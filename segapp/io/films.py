@@ -9,17 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.io.pages import DAMAGE, MAX_PAGES, ZARR_SUFFIX, ImageError, check_page, check_size
-from segapp.model.validation import reason, sanitize
+from segapp.io.pages import (
+    DAMAGE,
+    MAX_PAGES,
+    ZARR_SUFFIX,
+    ImageError,
+    ReadingStopped,
+    check_page,
+    check_size,
+    open_image_file,
+    stop_requested,
+)
+from segapp.model.validation import SegappError, reason, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 
 FILM_SUFFIXES = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm")
+# Others, as playlists, name further files.
+_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,avi,matroska,webm"
 _OPEN = 2
 """Films that stay open: the next frame of one is decoded without those before it."""
 
@@ -34,15 +46,16 @@ class Film:
             raise ImageError('Films need the extra video: pip install "segapp[video]".') from error
         self.path, self._lock = path, threading.Lock()
         self._errors: tuple[type[BaseException], ...] = (*DAMAGE, av.FFmpegError)
+        open_image_file(path).close()  # no pipe, and of a bounded size
         try:
-            self._container = av.open(str(path))
+            self._container = av.open(str(path), options={"format_whitelist": _CONTAINERS})
             if not self._container.streams.video:
                 raise ImageError("{} has no frames: wanted a film.", sanitize(path.name))
             self._stream = self._container.streams.video[0]
             # In the order in which they are shown, which need not be that of the file.
             times = [
                 packet.pts
-                for packet in self._container.demux(self._stream)
+                for packet in _stoppable(self._container.demux(self._stream))
                 if packet.pts is not None and packet.size
             ]
         except self._errors as error:
@@ -90,6 +103,15 @@ class Film:
         """Close the file."""
         with self._lock, suppress(*self._errors):
             self._container.close()
+
+
+def _stoppable(packets: Iterable[Any]) -> Iterator[Any]:
+    """Yield the packets of a film, unless the work is not wanted any more."""
+    is_stopped = stop_requested.get()
+    for packet in packets:
+        if is_stopped():
+            raise ReadingStopped
+        yield packet
 
 
 def _unreadable(path: Path, error: BaseException) -> ImageError:
@@ -177,7 +199,10 @@ class ZarrImage:
             attributes = attributes.get("ome", attributes)  # version 0.5 has a level more
             image = attributes["multiscales"][0]
             level = image["datasets"][0]
-            self._array: Any = zarr.open_array(str(path / level["path"]), mode="r")
+            place = path / level["path"]
+            if not place.resolve().is_relative_to(path.resolve()):
+                raise SegappError("its pixels are in another folder")
+            self._array: Any = zarr.open_array(str(place), mode="r")
             axes = image.get("axes", list("tczyx")[-self._array.ndim :])
             self.axes = "".join(
                 str(axis["name"] if isinstance(axis, dict) else axis)[:1].upper() for axis in axes

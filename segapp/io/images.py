@@ -41,6 +41,7 @@ from segapp.io.pages import (
     count_frames,
     join_notes,
     open_image_file,
+    open_tiff,
     page_file,
     page_note,
     parse_page,
@@ -180,15 +181,12 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
     return rendered
 
 
-def _tiff_scale(file: BufferedReader) -> Scale | None:
+def _tiff_scale(path: Path, file: BufferedReader) -> Scale | None:
     """Return the pixel size of a TIFF that Pillow has read."""
     file.seek(0)
     if file.read(4) not in TIFF_SIGNATURES:
         return None
-    import tifffile  # which most pictures and the window's start do without
-
-    file.seek(0)
-    with suppress(*DAMAGE), tifffile.TiffFile(file) as tiff:
+    with suppress(*DAMAGE), open_tiff(file, path) as tiff:
         return read_metadata(tiff).scale
     return None
 
@@ -208,7 +206,7 @@ def _decode_page(name: Path, page: int, display: DisplaySettings) -> DecodedImag
             if deep is not None:
                 return deep
         decoded = _decode(name, file, page, display)
-        return decoded if decoded.scale else replace(decoded, scale=_tiff_scale(file))
+        return decoded if decoded.scale else replace(decoded, scale=_tiff_scale(name, file))
 
 
 def load_thumbnail(

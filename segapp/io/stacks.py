@@ -18,6 +18,8 @@ from segapp.io.pages import (
     ImageError,
     count_directories,
     list_pages,
+    open_image_file,
+    open_tiff,
     page_file,
     parse_page,
     read_metadata,
@@ -145,7 +147,7 @@ def has_pages(path: Path) -> bool:
     if path.suffix.lower() not in (".tif", ".tiff"):
         return False
     try:
-        with path.open("rb") as file:
+        with open_image_file(path) as file:
             return count_directories(file, 2) > 1
     except (*DAMAGE, ImageError):
         return False
@@ -230,10 +232,9 @@ def _tiff(path: Path) -> StackFile:
     pages = tuple(list_pages(page_file(path)))
     axes = StackAxes(slices=len(pages))
     if len(pages) > 1:
-        import tifffile  # which most pictures do without
-
+        name = page_file(path)
         try:
-            with tifffile.TiffFile(page_file(path)) as tiff:
+            with open_image_file(name) as file, open_tiff(file, name) as tiff:
                 found = _tiff_axes(tiff)
         except DAMAGE as error:
             raise ImageError(

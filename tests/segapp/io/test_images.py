@@ -23,6 +23,7 @@ from segapp.io.export.formats import FORMATS
 from segapp.io.images import load_image, load_indices
 from segapp.io.pages import ImageError, list_pages
 from segapp.io.project import Project, load_project, save_project
+from segapp.io.stacks import open_stack
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
 from segapp.model.settings import Settings
@@ -751,6 +752,7 @@ def test_no_other_file_is_read_that_an_ome_tiff_names(tmp_path, monkeypatch):
     monkeypatch.setattr(tifffile.tifffile, "open", recorded, raising=False)
     assert len(list_pages(path)) == 2
     assert load_image(path).rgb.max() < 200
+    assert len(open_stack(path).paths) == 2
     assert opened == []
 
 

@@ -1,6 +1,10 @@
 """AVIF, JPEG 2000, PPM, TGA, DICOM and NIfTI, from files that other libraries write."""
 
+import contextvars
 import datetime
+import gzip
+import os
+import struct
 import sys
 
 import numpy as np
@@ -8,6 +12,7 @@ import pytest
 from PIL import Image, features
 
 from segapp.app.workspace import left_out, list_images
+from segapp.io import pages
 from segapp.io.images import ImageError, load_image
 from segapp.model.picture import Scale
 
@@ -135,6 +140,24 @@ def test_slices_of_nifti_are_pages_with_their_spacing(tmp_path, suffix):
         picture = load_image(page)
         assert (picture.raw_image.values[:, :, 0] == pixels[::-1]).all()  # the front is up
         assert picture.scale == Scale(0.8, "mm", "NIfTI")
+
+
+def test_the_unpacking_of_a_nifti_ends_when_it_is_not_wanted_any_more(tmp_path):
+    nibabel = pytest.importorskip("nibabel", reason="nibabel is not installed")
+    nibabel.save(nibabel.Nifti1Image(SLICES, np.eye(4)), tmp_path / "a.nii")
+    content = bytearray((tmp_path / "a.nii").read_bytes())
+    content[108:112] = struct.pack("<f", 3e7)  # where the pixels begin: far behind
+    path = tmp_path / "a.nii.gz"
+    path.write_bytes(gzip.compress(bytes(content[:352]) + os.urandom(1 << 20) + bytes(1 << 25)))
+    answers = iter([False] * 4)
+
+    def read():
+        pages.stop_requested.set(lambda: next(answers, True))
+        load_image(path)
+
+    with pytest.raises(pages.ReadingStopped):
+        contextvars.copy_context().run(read)
+    assert load_image(path).rgb.shape == (24, 5, 3)
 
 
 @pytest.mark.parametrize(("library", "name"), [("pydicom", "DICOM"), ("nibabel", "NIfTI")])

@@ -1,5 +1,7 @@
 """Stacks are read page by page, with their axes."""
 
+import os
+
 import numpy as np
 import pytest
 import tifffile
@@ -7,7 +9,7 @@ from PIL import Image
 
 from segapp.io.films import open_film, write_film
 from segapp.io.pages import ImageError
-from segapp.io.stacks import StackAxes, open_stack
+from segapp.io.stacks import StackAxes, has_pages, open_stack
 from segapp.model.display import DEFAULT_DISPLAY
 
 
@@ -101,6 +103,33 @@ def test_a_file_that_is_no_film_is_refused(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"no film at all" * 100)
     with pytest.raises(ImageError, match="cannot be read as a film"):
         open_stack(tmp_path / "a.mp4")
+
+
+def test_a_playlist_of_other_files_is_no_film(tmp_path):
+    pytest.importorskip("av")
+    write_film(tmp_path / "a.mp4", [np.zeros((32, 48, 3), np.uint8)] * 3, 10)
+    (tmp_path / "b.mp4").write_text("ffconcat version 1.0\nfile a.mp4\n")
+    with pytest.raises(ImageError, match="cannot be read as a film"):
+        open_stack(tmp_path / "b.mp4")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("name", ["a.tif", "a.gif", "a.mp4"])
+def test_a_pipe_is_no_stack_and_is_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    assert not has_pages(tmp_path / name)
+    with pytest.raises(ImageError):
+        open_stack(tmp_path / name)
+
+
+def test_no_pixels_outside_of_an_ome_zarr_are_read(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(str(tmp_path / "secret"), data=values(2, 5, 6))
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", zarr_format=2)
+    level = {"axes": list("zyx"), "datasets": [{"path": "../secret"}]}
+    group.attrs.update({"multiscales": [level]})
+    with pytest.raises(ImageError, match="its pixels are in another folder"):
+        open_stack(tmp_path / "a.zarr")
 
 
 @pytest.mark.parametrize("version", [2, 3])

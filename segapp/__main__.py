@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from types import FrameType, ModuleType
-    from typing import TypeVar
+    from typing import NoReturn, TypeVar
 
     Loaded = TypeVar("Loaded")
 
@@ -80,7 +80,15 @@ def _quiet_libraries() -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    parser = argparse.ArgumentParser(
+    from segapp.model.validation import sanitize
+
+    class Parser(argparse.ArgumentParser):
+        """A parser whose errors, which quote words, steer no terminal."""
+
+        def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
+            super().error(sanitize(message))
+
+    parser = Parser(
         prog="segapp",
         description="Cut objects out of images with a few strokes.",
         epilog=_EXAMPLES,

@@ -54,11 +54,7 @@ def print_json(result: dict[str, Any]) -> None:
     The bytes of a name that is not UTF-8 are escaped half surrogates, as Python decodes them.
     """
     line = json.dumps(result, ensure_ascii=False)
-    try:
-        line.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        line = json.dumps(result)
-    print(line)
+    print(line if printable(line, sys.stdout) == line else json.dumps(result))
 
 
 def print_result(

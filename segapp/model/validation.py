@@ -60,6 +60,11 @@ def sanitize(name: str | PurePath) -> str:
     return _UNSHOWABLE.sub("\ufffd", str(name))
 
 
+def as_file_name(text: str) -> str:
+    """Return a text as part of a file name that is allowed, and shown, everywhere."""
+    return re.sub(r'[<>:"/\\|?*\ufffd]+', "_", sanitize(text))
+
+
 def csv_cell(text: str) -> str:
     """Return a text for CSV that no program takes for a formula (OWASP)."""
     return ("'" if text.startswith(_FORMULAE) else "") + sanitize(text)

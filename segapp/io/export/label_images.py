@@ -24,7 +24,7 @@ from segapp.io.export.datasets import (
     object_regions,
 )
 from segapp.io.export.rasters import palette_image, save_png
-from segapp.model.validation import SegappError
+from segapp.model.validation import SegappError, as_file_name
 from shlcore.atomic_file import atomic_write, write_text
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _name(info: ClassInfo, region: ClassRegion) -> str:
         name = info.name
     else:
         name = f"{info.name}-{owner.number:04}" + (f"-{owner.name}" if owner.name else "")
-    return "".join("_" if each in '/\\:*?"<>|' or ord(each) < 32 else each for each in name)
+    return as_file_name(name)
 
 
 def _unused(name: str, taken: set[str]) -> str:

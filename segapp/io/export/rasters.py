@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +16,7 @@ from segapp.imaging.overlay import overlay, with_scale_bar
 from segapp.imaging.rasterise import rasterize, rasterize_marks
 from segapp.io.images import load_image
 from segapp.model.classes import object_indices
-from segapp.model.validation import SegappError
+from segapp.model.validation import SegappError, as_file_name
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
     names: list[str] = []
     taken: set[str] = set()
     for index, info in enumerate(classes):
-        name = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", info.name).strip(" .") or f"class {index}"
+        name = as_file_name(info.name).strip(" .") or f"class {index}"
         if name.casefold() in taken:
             name = f"{name} {index}"
         taken.add(name.casefold())

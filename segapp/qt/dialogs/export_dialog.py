@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLocale, QSignalBlocker, QTimer, Signal
+from PySide6.QtCore import QLocale, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import (
     QColorDialog,
@@ -338,6 +338,7 @@ class ExportDialog(QDialog):
         self._values, self._files, self._state = QLabel(), QLabel(), QLabel()
         for label in (self._values, self._files, self._state):
             label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)  # with names of files
         self._path = QLineEdit()
         self._path.setAccessibleName(self.tr("File to write"))
         self._path.setAccessibleDescription(self.tr("A path; a missing suffix is added"))
@@ -434,7 +435,7 @@ class ExportDialog(QDialog):
             size, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat
         )
         self._files.setText(
-            self.tr("{} ({})").format(", ".join(preview.names), amount)
+            self.tr("{} ({})").format(sanitize(", ".join(preview.names)), amount)
             if len(preview.names) > 1
             else amount
         )

@@ -296,7 +296,7 @@ def ask_restore(parent: QWidget, offered: list[AnyCopy]) -> Decision:
 
 def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     """Show an error message, unless the same one is still open."""
-    sentence = translate(sentence)
+    sentence = "\n".join(map(sanitize, translate(sentence).split("\n")))
     for box in parent.findChildren(QMessageBox):
         if box.isVisible() and box.text() == sentence:
             return
@@ -334,6 +334,6 @@ def save_bytes(parent: QWidget, path: Path, content: bytes) -> bool:
             file.write(content)
     except OSError as error:
         text = QCoreApplication.translate("SmallFiles", "{} cannot be written: {}.")
-        complain(parent, text.format(path, error.strerror or error))
+        complain(parent, text.format(sanitize(path), error.strerror or error))
         return False
     return True

@@ -25,6 +25,7 @@ from segapp.model.answer import Preview
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
+from segapp.model.validation import sanitize
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, unexpected
@@ -172,7 +173,7 @@ def open_image(
         yield Opened(*_shown_as(ready, display))
     elif found.error is not None:
         text = _tr("The strokes of {} are not shown: {} The file is left as it is.")
-        yield Opened(*ready, warning=text.format(path.name, translate(found.error)))
+        yield Opened(*ready, warning=text.format(sanitize(path.name), translate(found.error)))
     else:
         yield Opened(*_shown_as(ready, found.require().document.display), found)
 

@@ -302,8 +302,7 @@ class FileList(QWidget):
         self.search.setClearButtonEnabled(True)
         self.statuses = self._status_box()
         self._message = QLabel()
-        self._left_out = QLabel()
-        self._left_out.setWordWrap(True)
+        self._left_out = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._left_out.setAccessibleName(self.tr("Files that are left out"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
@@ -424,7 +423,7 @@ class FileList(QWidget):
             reasons.insert(0, self.tr("{} hidden").format(left_out.hidden))
         text = self.tr("Left out: {}").format(", ".join(reasons[:_REASONS]))
         self._left_out.setText(text + (" …" if len(reasons) > _REASONS else ""))
-        self._left_out.setToolTip(", ".join(reasons))
+        self._left_out.setToolTip(as_plain(", ".join(reasons)))
 
     def show_open(self, path: Path) -> None:
         """Highlight the picture that is open, or is being opened."""

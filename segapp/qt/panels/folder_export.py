@@ -182,7 +182,7 @@ class FolderExportPanel(QWidget):
         return folder / Path(text).expanduser() if folder is not None and text else None
 
     def _explain_out(self) -> None:
-        self.out_folder.setToolTip(str(self._out() or ""))
+        self.out_folder.setToolTip(as_plain(sanitize(self._out() or "")))
 
     def run(self) -> None:
         """Begin, or continue an export that was stopped."""

@@ -141,7 +141,7 @@ class ObjectPanel(QWidget):
         super().__init__(parent)
         self._actions = actions
         self._classes: Sequence[str] = ()
-        self.count = QLabel()
+        self.count = QLabel(textFormat=Qt.TextFormat.PlainText)
         # Its text must not widen the panel, and so move the image.
         self.count.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.count.setAccessibleName(self.tr("Number of objects"))

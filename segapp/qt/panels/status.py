@@ -425,7 +425,7 @@ class Welcome(QWidget):
         self._buttons = {}
         self._recent.addStretch(1)
         for path in paths[:_MAX_RECENT]:
-            button = self._picture_button(path, path.name)
+            button = self._picture_button(path, sanitize(path.name))
             button.setToolTip(as_plain(sanitize(path)))
             button.setAccessibleName(self.tr("Recent file {}").format(sanitize(path.name)))
             self._buttons[path] = button

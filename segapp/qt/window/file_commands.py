@@ -139,7 +139,7 @@ class FileCommands(QObject):
 
     def _locate(self, missing: ImageMissing) -> None:
         wanted = missing.project.image_path
-        title = self.tr("Where is {}?").format(wanted.name)
+        title = self.tr("Where is {}?").format(sanitize(wanted.name))
         path = file_dialogs.ask_image(self._window, title, missing.project_path.parent)
         if path is not None:
             self._files.locate(missing, path)

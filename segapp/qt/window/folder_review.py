@@ -28,7 +28,7 @@ from segapp.model.validation import SegappError, sanitize, sentence
 from segapp.qt.canvas.layers import boundary_lines
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder
-from segapp.qt.i18n import class_name, number, translate
+from segapp.qt.i18n import as_plain, class_name, number, translate
 from segapp.qt.session.jobs import Jobs, unexpected
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ class TruthCommands(QObject):
         state = self._session.state
         if state is None:
             return
-        title, folder = self.tr("Truth of {}").format(state.path.name), state.path
+        title, folder = self.tr("Truth of {}").format(sanitize(state.path.name)), state.path
         path = file_dialogs.ask_image(self._window, title, opening_folder(folder))
         if path is not None:
             self.load(path)
@@ -439,7 +439,7 @@ class TruthCommands(QObject):
             for info, part in zip(classes, parts, strict=False)
         ]
         click = self.tr("Click to outline what differs from the truth.")
-        self._chip.setToolTip("\n".join((*lines, click)))
+        self._chip.setToolTip(as_plain("\n".join((*lines, click))))
         self._chip.show()
         self._outline()
 

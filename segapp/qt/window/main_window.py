@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMainWindow, QTabBar, QVBoxLayout, QWidget
 
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.imaging.overlay import ViewMode
+from segapp.model.validation import sanitize
 from segapp.qt.actions import Actions, HeldKey, Shortcuts, TypingGuard
 from segapp.qt.canvas.brush import BrushTarget
 from segapp.qt.canvas.canvas import Canvas
@@ -249,18 +250,19 @@ class MainWindow(QMainWindow):
         place = self.files.index_in_folder()
         if place is not None:
             self.file_list.show_open(self.files.workspace.images[place])
-        self.status.show_loading(self.tr("Opening {} …").format(name) if name else "")
+        text = self.tr("Opening {} …").format(sanitize(name)) if name else ""
+        self.status.show_loading(text)
         self.canvas.block(on=bool(name))
         self.refresh()
 
     def show_message(self, text: str) -> None:
         """Show a text in the status bar for some seconds."""
         if text:
-            self.status.showMessage(text, _MESSAGE_TIME)
+            self.status.showMessage(sanitize(text), _MESSAGE_TIME)
 
     def show_written(self, text: str, folder: Path) -> None:
         """Show a text about written files for some seconds, and a way to their folder."""
-        self.status.show_written(text, folder, _MESSAGE_TIME)
+        self.status.show_written(sanitize(text), folder, _MESSAGE_TIME)
 
     def _follow_answer(self) -> None:
         """Refresh if the stage has changed: previews and progress alone change no command."""
@@ -276,7 +278,7 @@ class MainWindow(QMainWindow):
         state = self.session.state
         self._guide()
         self.welcome.setVisible(state is None)
-        self.setWindowTitle(f"{state.path.name}[*] – segapp" if state else "segapp")
+        self.setWindowTitle(f"{sanitize(state.path.name)}[*] – segapp" if state else "segapp")
         self.setWindowModified(state is not None and state.unsaved)
 
     def _guide(self) -> None:

@@ -17,7 +17,7 @@ from segapp.imaging.retouch import class_lock, component_fill, component_lock
 from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.document import NO_MARKS, Patch, Stroke
 from segapp.model.settings import preset_of, preset_with
-from segapp.model.validation import SegappError
+from segapp.model.validation import SegappError, sanitize
 from segapp.qt.canvas.brush import BrushTarget, Tool
 from segapp.qt.canvas.layers import boundary_lines
 from segapp.qt.files import file_dialogs
@@ -175,14 +175,14 @@ class MarkCommands(QObject):
             return
         try:
             mask = load_mask(path, state.path, picture.size)
-            chosen = self._ask_use(path.name)
+            chosen = self._ask_use(sanitize(path.name))
             if chosen is None:
                 return
             document = chosen(self._session.document, mask)
         except SegappError as error:
             file_dialogs.complain(self._window, str(error))
             return
-        self._session.edit(self.tr("importing {}").format(path.name), document)
+        self._session.edit(self.tr("importing {}").format(sanitize(path.name)), document)
 
     def _ask_use(self, name: str) -> Callable[[Document, Mask], Document] | None:
         """Ask whether a mask becomes a retouch or marks to learn from."""

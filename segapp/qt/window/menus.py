@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from segapp.app.state import Stage
 from segapp.model.classes import MAX_CLASSES
+from segapp.model.validation import sanitize
 from segapp.qt.actions import Segmented, without_mnemonic
 from segapp.qt.i18n import LANGUAGES
 
@@ -267,7 +268,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
 
 
 def _name(actions: Actions, name: str, verb: str, what: str | None) -> None:
-    actions[name].setText(actions.tr("{} {}").format(verb, what) if what else verb)
+    actions[name].setText(actions.tr("{} {}").format(verb, sanitize(what)) if what else verb)
     actions[name].setEnabled(what is not None)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from segapp.__main__ import COMMANDS
+from segapp.__main__ import COMMANDS, main
 from segapp.cli import console
 from segapp.model.validation import sanitize
 
@@ -157,10 +157,20 @@ def test_printing_never_fails(monkeypatch, encoding):
     monkeypatch.setattr(sys, "stdout", stream)
     console.print_line("中 caf\udce9 \x1b[2J")
     console.print_json({"file": "中 caf\udce9"})
+    console.print_json({"file": "\x9b2J\u202egnp"})
     stream.flush()
-    first, second = stream.buffer.getvalue().decode(encoding).splitlines()
+    written = stream.buffer.getvalue().decode(encoding)
+    first, second, third = written.splitlines()
     assert "caf" in first
     assert json.loads(second) == {"file": "中 caf\udce9"}
+    assert json.loads(third) == {"file": "\x9b2J\u202egnp"}
+    assert not {"\x9b", "\u202e", "\x1b"} & set(written)
+
+
+def test_words_that_are_not_known_steer_no_terminal(capsys):
+    with pytest.raises(SystemExit):
+        main(["segment", "a.png", "--strokes", "s", "--out", "o", "--odd", "\x9b2J\u202e"])
+    assert "unrecognized arguments: --odd \ufffd2J\ufffd" in capsys.readouterr().err
 
 
 # Ctrl-C while the program still loads its libraries ------------------------------

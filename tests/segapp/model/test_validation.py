@@ -1,7 +1,7 @@
 import pytest
 
 from segapp.model import validation
-from segapp.model.validation import reason, sanitize, sentence, short_repr
+from segapp.model.validation import as_file_name, reason, sanitize, sentence, short_repr
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,7 @@ def test_the_value_in_a_message_is_cut_short_and_stays_on_its_line():
 
 def test_names_that_cannot_be_shown():
     assert sanitize("\u202egnp.exe \x9b2J\u2066") == "\ufffdgnp.exe \ufffd2J\ufffd"
+    assert as_file_name("\u202ea/b: \x9b2J") == "_a_b_ _2J"
     assert sanitize("caf\udce9 \x1b[2J\n.png") == "caf\ufffd \ufffd[2J\ufffd.png"
 
 

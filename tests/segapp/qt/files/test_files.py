@@ -10,8 +10,17 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QLocale, QPoint, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import Qt as RichText
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QLabel,
+    QMenu,
+    QMessageBox,
+    QStatusBar,
+)
 
 from segapp.io.images import load_image
 from segapp.io.pages import open_image_file
@@ -602,6 +611,51 @@ def test_names_of_files_are_shown_as_they_are_and_not_as_html(
     banner = Banner(window.canvas)
     banner.ask(name, ())
     assert banner.label.textFormat() is Qt.TextFormat.PlainText
+
+
+def shown_texts(widget):
+    """Yield texts that a widget shows, each with whether Qt may take it for HTML."""
+    has_tips = not isinstance(widget, QMenu) or widget.toolTipsVisible()
+    for each in (widget, *widget.actions() * has_tips):
+        yield each.toolTip(), RichText.mightBeRichText(each.toolTip())
+    yield widget.windowTitle(), False
+    yield from ((action.text(), False) for action in widget.actions())
+    if isinstance(widget, QLabel):
+        told = widget.textFormat()
+        is_rich = told is Qt.TextFormat.RichText or RichText.mightBeRichText(widget.text())
+        yield widget.text(), is_rich and told is not Qt.TextFormat.PlainText
+    if isinstance(widget, QAbstractButton):
+        yield widget.text(), False
+    if isinstance(widget, QStatusBar):
+        yield widget.currentMessage(), False
+
+
+def test_no_widget_shows_a_name_as_html_or_turns_the_text_around(
+    make_window, picture_file, two_strokes, qtbot, tmp_path
+):
+    bad = "<h1>bad\u202e\x9b"
+    (tmp_path / bad).mkdir()
+    for number in range(2):
+        picture_file(f"{bad}/{bad}{number}.png")
+    (tmp_path / bad / f"notes.{bad}").write_text("left out")
+    window = make_window(tmp_path / bad)
+    document = window.session.document
+    for label, info in enumerate(document.classes):
+        document = document.with_class_changed(label, replace(info, name=f"<h1>bad{label}"))
+    window.session.edit(f"renaming {bad}", document)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    window.commands["export"].trigger()
+    file_dialogs.complain(window, f"{bad} cannot be read.")
+    window.show_message(f"Opening {bad} …")
+    window.files.busy_changed.emit(bad)
+    texts = [each for widget in QApplication.allWidgets() for each in shown_texts(widget)]
+    for box in window.findChildren(QDialog):
+        box.reject()
+    assert not [text for text, is_html in texts if is_html and "<h1>bad" in text]
+    assert not [text for text, _ in texts if "\u202e" in text or "\x9b" in text]
+    assert sum("<h1>bad" in text for text, _ in texts) > 8
 
 
 def test_an_error_of_the_learner_is_reported_and_the_next_stroke_works(

@@ -537,7 +537,8 @@ class Curve(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._values:
             share, last = event.pos().x() / max(self.width(), 1), len(self._values) - 1
             index = min(max(round(share * last), 0), last)
-            QToolTip.showText(event.globalPos(), f"{index + 1}: {self._values[index]:.6g}")
+            text = f"{index + 1}: {short_number(self._values[index], 6)}"
+            QToolTip.showText(event.globalPos(), text)
             return True
         return super().event(event)
 
@@ -569,5 +570,5 @@ class Curve(QWidget):
         painter.drawEllipse(points[-1], 2.5, 2.5)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
         up, right = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignRight
-        text = f"{self._values[0]:.4g} → {self._values[-1]:.4g}"
+        text = " → ".join(short_number(self._values[each], 4) for each in (0, -1))
         painter.drawText(frame, up | right, text)

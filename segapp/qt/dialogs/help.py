@@ -291,7 +291,7 @@ class ShortcutSheet(QDialog):
             QMessageBox.warning(self, self.tr("Import shortcuts"), told)
         else:
             if unknown:
-                self._note.setText(self.tr("{} commands are unknown here.").format(unknown))
+                self._note.setText(self.tr("Commands that are unknown here: {}.").format(unknown))
 
 
 _GUIDE = (ASSETS / "guide").resolve()

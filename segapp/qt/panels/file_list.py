@@ -417,7 +417,7 @@ class FileList(QWidget):
             f"{count} {sanitize(suffix) or '?'}" for suffix, count in left_out.others.items()
         ]
         if left_out.companions:
-            text = self.tr("{} strokes, truths and results")
+            text = self.tr("strokes, truths and results: {}")
             reasons.insert(0, text.format(left_out.companions))
         if left_out.hidden:
             reasons.insert(0, self.tr("{} hidden").format(left_out.hidden))

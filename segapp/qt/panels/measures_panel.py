@@ -224,12 +224,11 @@ def _paint_ends(
     painter.setPen(colour)
     height = painter.fontMetrics().height()
     below = QRectF(frame.left(), frame.bottom() + 4, frame.width(), height)
-    painter.drawText(below, Qt.AlignmentFlag.AlignLeft, f"{x[0]:.4g}")
-    painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{x[1]:.4g}")
+    painter.drawText(below, Qt.AlignmentFlag.AlignLeft, short_number(x[0], 4))
+    painter.drawText(below, Qt.AlignmentFlag.AlignRight, short_number(x[1], 4))
     room = QRectF(0, frame.top() - 2, frame.left() - 5, frame.height() + 4)
-    painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, f"{y[1]:.4g}")
-    low = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom
-    painter.drawText(room, low, f"{y[0]:.4g}")
+    for value, edge in ((y[1], Qt.AlignmentFlag.AlignTop), (y[0], Qt.AlignmentFlag.AlignBottom)):
+        painter.drawText(room, Qt.AlignmentFlag.AlignRight | edge, short_number(value, 4))
 
 
 class MeasuresPlot(QWidget):

@@ -17,7 +17,7 @@ from segapp.model.labelling import InitialLabels, Labelling
 from segapp.qt.canvas.brush import BrushTarget, Tool
 from segapp.qt.canvas.layers import scaled_boundary_lines
 from segapp.qt.canvas.painting import Glow
-from segapp.qt.i18n import class_name, translate
+from segapp.qt.i18n import class_name, number, translate
 from segapp.qt.panels.model_panel import kernel_title
 from segapp.qt.session.answer_service import ProposalJob
 from segapp.qt.widgets import Card
@@ -101,7 +101,10 @@ class ExplainController(QObject):
         if code is None:
             return ""
         kernels = sorted(explanation.kernels, key=lambda kernel: -abs(kernel[1]))[:3]
-        counted = ", ".join(f"{kernel_title(name)} {value:+.2f}" for name, value in kernels)
+        counted = ", ".join(
+            f"{kernel_title(name)} {'+' * (value >= 0)}{number(value, 2)}"
+            for name, value in kernels
+        )
         bits = "".join("1" if value >= 0 else "0" for value in code.values)
         words = [
             "".join("1" if bit > 0 else "0" for bit in word) for word in (code.word, code.other)

@@ -197,7 +197,7 @@ class FolderCommands(QObject):
     def _say_shared(self) -> None:
         text = self.tr("The folder now has these classes")
         if self._n_changed:
-            text += self.tr("; {} images follow").format(self._n_changed)
+            text += self.tr("; images that follow: {}").format(self._n_changed)
         if self._n_unchanged:
             text += self.tr("; {} keep their own").format(self._n_unchanged)
         self.message.emit(text)
@@ -407,7 +407,7 @@ class CarryOver(QObject):
         if self._applying.busy:
             self._applying.cancel()
             self.message.emit(
-                self.tr("Stopped; new results for {} images").format(self._n_answered)
+                self.tr("Stopped; images with a new result: {}").format(self._n_answered)
             )
 
     def close(self, timeout: float | None = None) -> bool:

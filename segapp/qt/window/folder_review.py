@@ -290,7 +290,7 @@ class FolderReview(QObject):
                 sanitize(suspect.name),
                 names[suspect.label],
                 names[suspect.likelier],
-                f"{suspect.score:.2f}",
+                number(suspect.score, 2),
             )
             left, top, right, bottom = suspect.box
             places.append(

@@ -257,9 +257,9 @@ class StackController(QObject):
             return
         self._past = [*self._past, self._before][-_MOST_UNDONE:]
         unsure = [page for page, each in stack.answers.items() if each.confidence < _UNSURE]
-        text = self.tr("{} pages have a result").format(len(stack.answers))
+        text = self.tr("pages with a result: {}").format(len(stack.answers))
         if unsure:
-            text += self.tr("; {} are unsure").format(len(unsure))
+            text += self.tr("; unsure: {}").format(len(unsure))
         self.message.emit(text)
         self._take_answer()
         self._show_state()
@@ -395,7 +395,7 @@ class StackController(QObject):
             self._bar.end_progress()
             if written:
                 self.message.emit(
-                    self.tr("{} files written to {}").format(len(written), folder.name)
+                    self.tr("Files written to {1}: {0}").format(len(written), folder.name)
                 )
 
         self._bar.show_progress(self.tr("Exporting …"), 0, 0)

@@ -1,7 +1,9 @@
 """The window in other languages: nothing left out, nothing garbled, nothing cut."""
 
+import ast
 import pickle
 import re
+from pathlib import Path
 from string import Formatter
 
 import numpy as np
@@ -24,6 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+import segapp
 from segapp.__main__ import main
 from segapp.io.deep_images import render_raw
 from segapp.io.images import load_image
@@ -44,6 +47,7 @@ from segapp.qt.panels.status import _Elided
 from tests.segapp.qt.conftest import save_now
 from tests.texts import differences, languages, untranslatable, written
 
+QT = Path(segapp.__file__).parent / "qt"
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
@@ -156,6 +160,19 @@ def test_errors_and_messages_of_other_packages_are_translated(spoken, tmp_path):
 
 def test_errors_that_reach_the_window_have_templates():
     assert untranslatable() == []
+
+
+def test_no_number_of_the_window_is_formatted_without_its_language():
+    exempt = {("help.py", "g"), ("settings_panel.py", "g")}  # a report, values between commas
+    found = {
+        (file.name, part.value[-1])
+        for file in QT.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None
+        for part in node.format_spec.values
+        if isinstance(part, ast.Constant) and part.value[-1] in "efg"
+    }
+    assert found == exempt
 
 
 def test_numbers_are_written_as_the_language_does(spoken, make_window, picture_file, answered):

@@ -117,7 +117,7 @@ def test_a_change_is_offered_to_the_others_and_reaches_them(
     window.commands["share_classes"].trigger()
     qtbot.waitUntil(window.class_panel.notice.isHidden)
     assert read_class_list(folder[0].parent / CLASS_LIST_FILE).classes[0] == leaf
-    qtbot.waitUntil(lambda: "images follow" in window.status.currentMessage())
+    qtbot.waitUntil(lambda: "images that follow: " in window.status.currentMessage())
     for path in folder[:3]:
         project = path.with_suffix(".segapp")
         qtbot.waitUntil(lambda p=project: load_project(p).document.classes[0] == leaf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,6 +178,9 @@ class FolderWorkspace:
         self._failures: dict[Path, str] = {}
         self._unreadable: set[str] = set()
         self._changes = ProgressChanges()
+        self._under_way: list[ProgressChanges] = []  # which are being written, in their order
+        self.n_writes = 0
+        """Writes that have ended: a snapshot from before the last one is outdated."""
         self._on_disk = FolderSnapshot()
         self._read()
 
@@ -189,7 +193,7 @@ class FolderWorkspace:
         except ProgressError as error:
             self._note_unreadable(PROGRESS_FILE, error)
             self._on_disk = FolderSnapshot(with_projects=self._with_projects())
-        self._progress = self._changes.applied_to(self._on_disk.progress)
+        self._progress = self._own_changes().applied_to(self._on_disk.progress)
         if self.root is None:
             return
         folder = self.folder or self.root
@@ -246,7 +250,7 @@ class FolderWorkspace:
         concerned = [path for path in self.images if path.name in names or path in projects]
         before = [self.status(path) for path in concerned]
         self._on_disk = snapshot
-        self._progress = self._changes.applied_to(snapshot.progress)
+        self._progress = self._own_changes().applied_to(snapshot.progress)
         after = [self.status(path) for path in concerned]
         return [
             path for path, old, new in zip(concerned, before, after, strict=True) if old is not new
@@ -344,19 +348,32 @@ class FolderWorkspace:
         self._progress = changes.applied_to(self._progress)
         self._changes = self._changes.then(changes)
 
+    def _own_changes(self, first: int = 0) -> ProgressChanges:
+        """Return the changes that are not on the disk yet, as far as it is known."""
+        return reduce(ProgressChanges.then, (*self._under_way[first:], self._changes))
+
     def take_changes(self) -> tuple[Path, ProgressChanges] | None:
         """Return the file of the progress and its changes, which are to be written there.
 
-        None without any, or without a folder.
+        None without any, or without a folder. `note_written` or `put_back` must follow.
         """
         if self.folder is None or not self._changes:
             return None
         changes, self._changes = self._changes, ProgressChanges()
+        self._under_way.append(changes)
         return self.folder / PROGRESS_FILE, changes
 
+    def note_written(self, changes: ProgressChanges, progress: FolderProgress) -> list[Path]:
+        """Take over the progress with changes that are written, as `update` does."""
+        self._under_way.remove(changes)
+        self.n_writes += 1
+        return self.update(replace(self._on_disk, progress=progress))
+
     def put_back(self, changes: ProgressChanges) -> None:
-        """Keep changes that could not be written for the next attempt."""
-        self._changes = changes.then(self._changes)
+        """Keep changes that could not be written, and those after them, for the next attempt."""
+        first = self._under_way.index(changes)
+        self._changes = self._own_changes(first)
+        del self._under_way[first]
 
     # Classes and display
 

@@ -82,6 +82,7 @@ class FolderWatcher(QObject):
         workspace, known = self._workspace, self._stamp
         if workspace is None:
             return
+        n_writes = workspace.n_writes
         if self._jobs.busy:
             self._timer.start(_READ_DELAY)
             return
@@ -92,8 +93,9 @@ class FolderWatcher(QObject):
                 yield stamp, workspace.snapshot()
 
         def take(found: tuple[object, FolderSnapshot]) -> None:
-            self._stamp, snapshot = found
-            self.changed.emit(workspace, snapshot)
+            if workspace.n_writes == n_writes:  # else it is read once more
+                self._stamp, snapshot = found
+                self.changed.emit(workspace, snapshot)
 
         # A file that cannot be read now is read the next time; writing says what is wrong.
         self._jobs.run(work, take, lambda _: None, lambda: self._timer.start(_INTERVAL))
@@ -191,7 +193,7 @@ class OpenFolder(QObject):
             file, changes = taken
             self.writing.add(
                 partial(update_progress, file, changes),
-                self._note_written,
+                partial(self._note_written, workspace, changes),
                 partial(self._put_back, workspace, changes),
             )
 
@@ -200,8 +202,14 @@ class OpenFolder(QObject):
         self.write_changes()
         self.writing.when_done(then)
 
-    def _note_written(self, _: FolderProgress) -> None:
+    def _note_written(
+        self, workspace: FolderWorkspace, changes: ProgressChanges, progress: FolderProgress
+    ) -> None:
         self._has_failed = False
+        concerned = workspace.note_written(changes, progress)
+        if workspace is self.workspace:
+            for path in concerned:
+                self.status_changed.emit(path)
 
     def _put_back(
         self, workspace: FolderWorkspace, changes: ProgressChanges, error: Exception

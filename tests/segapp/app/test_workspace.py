@@ -140,6 +140,31 @@ def test_the_progress_follows_other_windows_and_keeps_what_is_not_written_yet(be
     assert theirs.update(theirs.snapshot()) == [images[0]]
 
 
+def test_what_is_being_written_is_not_taken_back_by_what_was_read_before(begin, images):
+    mine, theirs = begin(), begin()
+    mine.set_done(images[0], done=True)
+    file, changes = mine.take_changes()
+    theirs.set_done(images[1], done=True)
+    update_progress(*theirs.take_changes())
+    assert mine.update(mine.snapshot()) == images[1:2]  # read before the first flag is written
+    assert mine.status(images[0]) is ImageStatus.DONE
+    assert mine.note_written(changes, update_progress(file, changes)) == []
+    assert mine.n_done == mine.n_writes + 1 == 2
+
+
+def test_older_changes_that_could_not_be_written_do_not_undo_newer_ones(begin, images):
+    work = begin()
+    work.set_done(images[0], done=True)
+    _, first = work.take_changes()
+    work.set_done(images[0], done=False)
+    file, second = work.take_changes()
+    work.put_back(first)
+    work.note_written(second, update_progress(file, second))
+    update_progress(*work.take_changes())
+    assert read_progress(file).done == frozenset()
+    assert work.status(images[0]) is ImageStatus.UNTOUCHED
+
+
 def test_a_picture_with_a_result_that_is_done_twice_has_it_still(begin, images):
     work = begin()
     work.note_work(images[0], marked=True, answered=True)

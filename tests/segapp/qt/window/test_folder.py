@@ -591,7 +591,7 @@ def test_opening_another_folder_stops_answering_all_and_leaves_that_folder_alone
     window.commands["apply_to_undone"].trigger()
     qtbot.waitUntil(reading.is_set, timeout=20000)
     go(qtbot, window, others[0].parent)
-    assert messages[-1] == "Stopped; new results for 0 images"
+    assert messages[-1] == "Stopped; images with a new result: 0"
     assert not window.folder.task.isVisibleTo(window)
     go_on.set()
     assert window.folder.carry_over.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -16,25 +17,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_write(
-    path: str | os.PathLike[str],
-    *,
-    beside: Path | None = None,
-    replace_link: bool = False,
+    path: str | os.PathLike[str], *, beside: Path | None = None
 ) -> Iterator[IO[bytes]]:
     """Write a file that replaces ``path`` when the ``with`` block succeeds.
 
     The block gets a temporary file. If the block raises an error, or the disk is full, ``path``
     is unchanged; after a success it is on the disk, whatever happens to the machine.
-    Permissions are kept.
+    Permissions are kept. A link is replaced by the file: the file that it leads to may be
+    anyone's.
 
     Parameters
     ----------
     beside
         The temporary file, in the folder of ``path``; by default one with a name of its own.
-    replace_link
-        Replace a link by a file, instead of writing the file that it leads to.
     """
-    target = Path(path) if replace_link else Path(os.path.realpath(path))
+    target = Path(path)
     if beside is None:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
         os.close(handle)  # opened again below, because some libraries need the file's name
@@ -56,9 +53,9 @@ def atomic_write(
     sync_folder(target.parent)
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, replace_link: bool = False) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write UTF-8 text by `atomic_write`."""
-    with atomic_write(path, replace_link=replace_link) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 
@@ -92,9 +89,10 @@ def _check_own(file: IO[bytes], beside: Path) -> None:
 
 def _permissions(target: Path) -> int:
     try:
-        return target.stat().st_mode & 0o777
+        found = target.lstat().st_mode
     except FileNotFoundError:
         return 0o666 & ~_umask()
+    return 0o666 & ~_umask() if stat.S_ISLNK(found) else found & 0o777
 
 
 def _umask() -> int:

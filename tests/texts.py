@@ -25,6 +25,7 @@ _RAISING = (
     "app/folder_learning.py",
     "io",
     "engine",
+    "batch/folder_export.py",
     "encoders/feature_cache.py",
     "encoders/ipc.py",
     "encoders/packages.py",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segapp.app.project_files import find_project
@@ -26,11 +28,10 @@ from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report
 from segapp.model.settings import SettingsChoice
-from segapp.model.validation import failure_message, sanitize
+from segapp.model.validation import SegappError, failure_message, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from pathlib import Path
 
     from segapp.io.class_list import ClassList
     from segapp.io.export.datasets import DatasetFormat
@@ -114,6 +115,7 @@ class FolderExport:
         An image that fails is reported, and the others go on.
         """
         selected = self._selected()
+        self._check_links()
         self.out.mkdir(parents=True, exist_ok=True)
         projects = {image: self._project(image) for image in self.images}
         plan = ExportPlan(self.out, self._categories(projects), self.per)
@@ -154,6 +156,18 @@ class FolderExport:
         if answer is None:
             answer = yield from _learnt(segmenter)
         return DatasetItem(stem, answer.labelling, project.document, segmenter.picture)
+
+    def _check_links(self) -> None:
+        """Refuse links to folders in the way of the files: they may lead anywhere.
+
+        Where the user himself has named a link, it is followed.
+        """
+        out, folder = self.out.absolute(), self.project_folder.absolute()
+        inside = [each for each in (out, *out.parents) if folder in each.parents]
+        below = (Path(place, name) for place, names, _ in os.walk(out) for name in names)
+        link = next((each for each in (*inside, *below) if each.is_symlink()), None)
+        if link is not None:
+            raise SegappError("{} is a link, and may lead anywhere.", sanitize(link))
 
     def _project(self, image: Path) -> Path | None:
         found = find_project(image, *dict.fromkeys((self.project_folder, image.parent)))

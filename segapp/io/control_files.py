@@ -33,13 +33,20 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
         _refuse_link(path)
         flags |= getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(path, flags)
+    try:
+        _require_regular(handle, path)
+    except OSError:
+        os.close(handle)
+        raise
+    return open(handle, "rb")
+
+
+def _require_regular(handle: int, path: str | os.PathLike[str]) -> None:
     kind = os.fstat(handle).st_mode
-    if stat.S_ISREG(kind):
-        return open(handle, "rb")
-    os.close(handle)
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise OSError(errno.EINVAL, "a device or a pipe is no file", str(path))
+    if not stat.S_ISREG(kind):
+        raise OSError(errno.EINVAL, "a device or a pipe is no file", str(path))
 
 
 def _refuse_link(path: str | os.PathLike[str]) -> None:
@@ -70,7 +77,20 @@ def read_control(path: Path, most: int) -> bytes | None:
 def write_control(path: Path, text: str) -> None:
     """Write a control file, complete or not at all, and never through a link."""
     _refuse_link(path)
-    write_text(path, text, replace_link=True)
+    write_text(path, text)
+
+
+def append_control(path: Path, content: bytes) -> None:
+    """Append to a control file, never through a link and to no pipe."""
+    _refuse_link(path)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o666)
+    try:
+        _require_regular(handle, path)
+        os.write(handle, content)
+    finally:
+        os.close(handle)
 
 
 # Locks ----------------------------------------------------------------------------------------

@@ -382,7 +382,7 @@ def save_project(path: str | Path, project: Project) -> None:
             str(path),
         )
     with (
-        atomic_write(path, beside=unfinished(path), replace_link=True) as file,
+        atomic_write(path, beside=unfinished(path)) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)

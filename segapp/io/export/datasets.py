@@ -12,6 +12,7 @@ import scipy
 
 from segapp.imaging.components import label_components
 from segapp.imaging.objects import objects_of
+from segapp.io.control_files import append_control, read_control
 from segapp.model.validation import (
     SegappError,
     from_json,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from segapp.model.picture import Picture
 
 _MAX_PATH_LENGTH = 20_000
+_MAX_JOURNAL = 1 << 30  # bytes; of a hundred thousand images with all polygons
 
 
 class AnnotationScope(Enum):
@@ -264,8 +266,8 @@ class Journal:
         self._path = path
         self._entries: dict[str, tuple[str, ItemRecord]] = {}
         try:
-            lines = path.read_bytes().splitlines()
-        except OSError:
+            lines = (read_control(path, _MAX_JOURNAL) or b"").splitlines()
+        except (OSError, SegappError):
             lines = []
         for line in lines:
             try:
@@ -294,6 +296,5 @@ class Journal:
     def add(self, name: str, key: str, record: ItemRecord) -> None:
         """Append a line; an image whose line is lost in a crash is only written again."""
         entry = {"name": name, "key": key, "files": record.files, "data": record.data}
-        with self._path.open("ab") as file:
-            file.write(b"\n" + json.dumps(entry).encode("ascii") + b"\n")
+        append_control(self._path, b"\n" + json.dumps(entry).encode("ascii") + b"\n")
         self._entries[name] = (key, record)

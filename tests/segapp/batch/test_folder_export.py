@@ -1,6 +1,7 @@
 """A folder goes into a data set, is gone on with, and one bad picture stops nothing."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document, Stroke
 from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
+from segapp.model.validation import SegappError
 from tests.segapp.fake_segmenter import NearestColour
 
 MARKS = (Stroke(((5.0, 10.0),), 2.0, 0), Stroke(((25.0, 10.0),), 2.0, 1))
@@ -118,6 +120,36 @@ def test_changed_or_deleted_files_are_written_again(folder):
         ExportStatus.WRITTEN,
         ExportStatus.KEPT,
     ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("name", ["segapp-export", "segapp-export/mask", "segapp-export/mask/x"])
+def test_no_folder_that_is_a_link_is_written_to(folder, tmp_path, name):
+    (tmp_path / "home").mkdir()
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).symlink_to(tmp_path / "home")
+    with pytest.raises(SegappError, match="is a link, and may lead anywhere"):
+        run(
+            FolderExport.of_folder(
+                folder, FOLDER_FORMATS["mask"], folder / "segapp-export" / "mask"
+            )
+        )
+    assert not list((tmp_path / "home").iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("there", [False, True])
+def test_no_file_of_an_export_is_written_through_a_link(folder, tmp_path, there):
+    secret, out = tmp_path / "secret", folder / "segapp-export" / "mask"
+    out.mkdir(parents=True)
+    if there:
+        secret.write_text("of the user")
+    for name in (".mask.jsonl", "p0.png"):
+        (out / name).symlink_to(secret)
+    done = run(FolderExport.of_folder(folder, FOLDER_FORMATS["mask"], out))
+    assert (secret.read_text() if secret.exists() else None) == ("of the user" if there else None)
+    assert not (out / "p0.png").is_symlink()
+    assert "it is a link" in done[0].message
 
 
 def test_the_done_ones_alone(folder):

@@ -406,7 +406,7 @@ class TypingGuard(QObject):
 
 
 class HeldKey(QObject):
-    """A key that acts while it is held, whichever widget without text has the focus."""
+    """A letter that acts while it is held, unless the focused widget takes letters."""
 
     held = Signal(bool)
 
@@ -421,7 +421,7 @@ class HeldKey(QObject):
         if before is not None:
             before.removeEventFilter(self)
             self.held.emit(False)  # noqa: FBT003 - a Qt signal
-        if now is not None and not isinstance(now, _FIELDS):
+        if isinstance(now, QAbstractSpinBox) or (now is not None and not isinstance(now, _FIELDS)):
             now.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -1,18 +1,24 @@
 """Small things that decide whether one can read and reach what is there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QApplication,
+    QComboBox,
     QFileDialog,
     QHeaderView,
+    QListWidget,
     QToolButton,
     QTreeWidget,
 )
 
+from segapp.engine.suggestion import Spot
 from segapp.model.classes import PALETTE
 from segapp.model.document import Document
 from segapp.qt.canvas.brush import Brush, BrushUnit
@@ -161,3 +167,51 @@ def test_a_long_format_of_a_folders_export_is_read_whole(make_window, picture_fi
     assert box.view().minimumWidth() > max(wanted)  # the list may be wider than the box
     box.setCurrentIndex(box.count() - 1)
     assert box.currentText() in box.toolTip()
+
+
+def test_holding_h_shows_the_bare_image_whichever_panel_has_the_keys(window, answered, qtbot):
+    answered(window)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    place = window.canvas.viewport.view.to_widget(QPointF(30, 5)).toPoint()
+
+    def seen():
+        return window.canvas.grab().toImage().pixelColor(place).name()
+
+    tinted, kinds = seen(), (QAbstractSpinBox, QComboBox, QListWidget, QToolButton)
+    for kind in kinds:
+        parts = window.findChildren(kind)
+        part = next(each for each in parts if each.isVisible() and each.isEnabled())
+        part.setFocus()
+        qtbot.keyPress(part, Qt.Key.Key_H)
+        assert seen() != tinted, kind
+        qtbot.keyRelease(part, Qt.Key.Key_H)
+        assert seen() == tinted, kind
+
+
+def test_no_setting_moves_when_the_way_back_to_the_defaults_appears(window, qtbot):
+    panel = window.settings_panel
+    shown = [each for each in panel.findChildren(QAbstractSpinBox) if each.isVisible()]
+    before = [each.mapTo(panel, QPoint(0, 0)) for each in shown]
+    assert panel._defaults.isHidden()
+    window.session.set_settings(replace(window.session.settings, prototypes=300))
+    QApplication.processEvents()
+    assert panel._defaults.isVisible()
+    assert [each.mapTo(panel, QPoint(0, 0)) for each in shown] == before
+
+
+def test_the_menu_brings_a_panel_behind_others_to_the_front(window):
+    measures, settings = window.measures.dock, window.docks.settings
+    measures.toggleViewAction().trigger()
+    QApplication.processEvents()
+    assert not measures.visibleRegion().isEmpty()
+    assert settings.visibleRegion().isEmpty()
+
+
+def test_where_to_scribble_next_does_not_move_an_image_that_is_seen_whole(window, answered, qtbot):
+    answered(window)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
+    window.answer_commands._spot = Spot(5.0, 6.0, 4.0)
+    corner = window.canvas.viewport.view.to_widget(QPointF(0, 0))
+    window.commands["spot"].trigger()
+    assert window.canvas.viewport.view.to_widget(QPointF(0, 0)) == corner

@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.io.export.tables import WHOLE, as_csv
+from segapp.qt.i18n import short_number
 from segapp.qt.widgets import ScaleBox
 
 if TYPE_CHECKING:

@@ -118,7 +118,8 @@ def left_out(folder: Path) -> LeftOut:
             hidden += 1
         else:
             found.append(Path(entry.name).stem)
-    companions = sum(_belongs_to(stem, set(found)) for stem in found)
+    stems = set(found)
+    companions = sum(_belongs_to(stem, stems) for stem in found)
     return LeftOut(dict(sorted(others.items())), companions, hidden)
 
 

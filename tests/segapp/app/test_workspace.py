@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 from segapp.app import project_store
+from segapp.app import workspace as module
 from segapp.app.project_store import ProjectLocationPolicy
 from segapp.app.workspace import UnreadableFileError, list_images
 from segapp.io.class_list import CLASS_LIST_FILE, write_class_list
@@ -224,6 +225,20 @@ def test_only_images_are_listed_and_by_name(tmp_path):
     (tmp_path / "folder.png").mkdir()
     names = listed(tmp_path, "b.PNG", "a.jpg", ".hidden.png", "notes.txt", "a.segapp")
     assert names == ["a.jpg", "b.PNG"]
+
+
+def test_files_that_are_left_out_are_counted_in_one_pass(tmp_path, monkeypatch):
+    belongs_to, seen = module._belongs_to, []
+
+    def recorded(stem, others):
+        seen.append(others)
+        return belongs_to(stem, others)
+
+    monkeypatch.setattr(module, "_belongs_to", recorded)
+    for name in ("a.png", "a-mask.png", "b.png"):
+        (tmp_path / name).write_bytes(b"x")
+    assert module.left_out(tmp_path).companions == 1
+    assert all(others is seen[0] for others in seen)  # else 30 000 images take minutes
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege")

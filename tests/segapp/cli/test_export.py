@@ -9,6 +9,9 @@ from PIL import Image
 
 from segapp.io.export.formats import FOLDER_FORMATS, FORMATS
 from segapp.io.project import load_project, save_project
+from segapp.model.classes import ObjectInfo
+from segapp.model.document import Document
+from segapp.model.labelling import InitialLabels, Labelling
 
 
 def test_every_format(segapp, ball):
@@ -52,6 +55,29 @@ def test_measures_of_a_folder_are_one_table(segapp, ball):
     done = segapp("export", ball.folder)
     assert done.code == 1
     assert "--as: wanted one or more formats, got none." in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [((), 1), (("--split",), 3), (("--per", "part"), 2), (("--per", "class"), 1)],
+)
+def test_objects_of_one_project_are_told_apart_as_asked(segapp, ball, tmp_path, words, count):
+    labels = np.ones((60, 90), np.uint8)
+    rows, columns = np.mgrid[:60, :90]
+    for x in (18, 40):  # two discs that touch, and a piece apart that belongs to the first
+        labels[(rows - 30) ** 2 + (columns - x) ** 2 < 12**2] = 0
+    labels[25:35, 70:80] = 0
+    shape = (60, 90)
+    answer = Labelling(labels, np.ones(shape, np.float32), np.zeros(shape, np.uint32), 2, 4)
+    one = ObjectInfo(0, 1, anchors=((18.5, 30.5), (75.5, 30.5)))
+    objects = () if "--split" in words else (one,)
+    document = Document(initial=InitialLabels.from_labelling(answer, "x"), objects=objects)
+    project = replace(load_project(ball.project), document=document)
+    save_project(ball.project, project)
+    out = tmp_path / "o.json"
+    done = segapp("export", ball.project, "--as", "coco-rle", "--out", out, *words)
+    assert done.code == 0, done.err
+    assert len(json.loads(out.read_text())["annotations"]) == count
 
 
 def test_a_class_by_name(segapp, ball, tmp_path):

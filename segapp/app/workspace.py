@@ -371,7 +371,7 @@ class FolderWorkspace:
         return self.update(replace(self._on_disk, progress=progress))
 
     def put_back(self, changes: ProgressChanges) -> None:
-        """Keep changes that could not be written, and those after them, for the next attempt."""
+        """Keep changes that could not be written, and later ones, for another attempt."""
         first = self._under_way.index(changes)
         self._changes = self._own_changes(first)
         del self._under_way[first]

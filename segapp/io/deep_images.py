@@ -551,7 +551,7 @@ def _decode_nifti(
 
 
 def _open_nifti(path: Path, file: IO[bytes]) -> Any:  # noqa: ANN401 - nibabel has no types
-    """Open an image on a file whose reading can be stopped, as a packed one may be endless."""
+    """Open an image so that its reading can be stopped: a packed one may be endless."""
     import nibabel
 
     file.seek(0)

@@ -11,19 +11,23 @@ import os
 import struct
 import time
 import traceback
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from segapp.batch.folder_export import EXPORT_FOLDER, FolderExport, ImageExported
 from segapp.io.class_list import FOLDER_LISTS
+from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import DISPLAY_FILE, PROGRESS_FILE
+from segapp.model.validation import SegappError
 from tests.campaign.driver import Heartbeat
 from tests.campaign.faults import Desk
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.random_users import wait
 from tests.campaign.results import Failure, Row
+from tests.segapp.qt.conftest import QuickSegmenter
 
 LONGEST_HANG = 1.0
 CONTROL = (
@@ -108,12 +112,24 @@ class Visit:
         for _ in range(min(len(window.files.workspace.images), 12)):
             if window.session.state is not None and not window.files.is_reading:
                 self.desk.stroke()
+                self.desk.stroke(label=1)
                 window.commands["done"].trigger()
                 window.commands["save"].trigger()
             window.commands["next"].trigger()
             QTest.qWait(30)
         wait(lambda: not window.files.is_reading, "the last picture")
         QTest.qWait(1200)
+        for path in self.folder.iterdir():
+            if path.is_fifo():
+                window.files.open(path)
+                wait(lambda: not window.files.is_reading, path.name)
+
+    def export(self):
+        """Export the folder to where that is proposed, as far as it goes."""
+        out = self.folder / EXPORT_FOLDER / "mask"
+        export = FolderExport.of_folder(self.folder, FOLDER_FORMATS["mask"], out)
+        with suppress(SegappError, OSError):
+            return [step for step in export.run(QuickSegmenter) if isinstance(step, ImageExported)]
 
     def leave(self):
         """Close the window, and all boxes before."""
@@ -137,6 +153,7 @@ def _visit(make, look_only=False):
             assert state_of(visit.folder) == inside, "something was written by looking"
         else:
             visit.work()
+            visit.export()
         visit.leave()
         assert state_of(visit.secret.parent) == outside, "something outside was written"
         QApplication.processEvents()
@@ -150,6 +167,17 @@ def links_to_a_file_of_the_user(visit):
 def links_to_nothing(visit):
     for name in CONTROL:
         (visit.folder / name).symlink_to(visit.secret.with_name(f"new{name}"))
+
+
+def links_where_exports_go(visit):
+    out = visit.folder / EXPORT_FOLDER / "mask"
+    out.mkdir(parents=True)
+    for name in ("p0.png", "p1.png", ".mask.jsonl"):
+        (out / name).symlink_to(visit.secret)
+
+
+def a_link_instead_of_the_exports(visit):
+    (visit.folder / EXPORT_FOLDER).symlink_to(visit.secret.parent)
 
 
 def links_to_a_folder(visit):
@@ -191,6 +219,8 @@ FOLDERS = {
     for each in (
         links_to_a_file_of_the_user,
         links_to_nothing,
+        links_where_exports_go,
+        a_link_instead_of_the_exports,
         links_to_a_folder,
         pipes,
         folders_in_their_place,

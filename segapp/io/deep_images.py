@@ -550,7 +550,7 @@ def _decode_nifti(
     return replace(decoded, note=note, scale=scale)
 
 
-def _open_nifti(path: Path, file: IO[bytes]) -> Any:  # noqa: ANN401 - nibabel has no types
+def _open_nifti(path: Path, file: IO[bytes]) -> object:
     """Open an image so that its reading can be stopped: a packed one may be endless."""
     import nibabel
 
@@ -559,7 +559,9 @@ def _open_nifti(path: Path, file: IO[bytes]) -> Any:  # noqa: ANN401 - nibabel h
     header = stream.read(nibabel.Nifti2Header.sizeof_hdr)
     stream.seek(0)
     is_first = nibabel.Nifti1Header.may_contain_header(header)
-    return (nibabel.Nifti1Image if is_first else nibabel.Nifti2Image).from_stream(stream)
+    kind: Any = nibabel.Nifti1Image if is_first else nibabel.Nifti2Image
+    image: object = kind.from_stream(stream)
+    return image
 
 
 def _scale(spacing: Iterable[object], unit: str, source: str) -> Scale | None:

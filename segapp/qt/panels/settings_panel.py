@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSlider,
     QSpinBox,
+    QStackedWidget,
     QStyle,
     QToolButton,
     QVBoxLayout,
@@ -265,19 +266,21 @@ class SettingsPanel(QScrollArea):
     def _add_presets(self) -> None:
         self.presets = Segmented(self.tr("What to find"))
         self._names = list(PRESETS)
+        self._explanations = QStackedWidget()  # as high as the longest: nothing moves below
         for number, name in enumerate(self._names):
             text = preset_texts().get(name, SettingText(name, ""))
             button = self.presets.add_choice(text.label, text.tip, number)
             button.setObjectName(f"way_{name}")
+            self._explanations.addWidget(_faint(text.tip))
+        self._explanations.addWidget(_faint(self.tr("Custom settings.")))
         self.presets.group.idClicked.connect(lambda number: self._take_preset(self._names[number]))
-        self._preset_text = _faint("")
         self._defaults = QPushButton(self.tr("Restore defaults"))
         self._defaults.setToolTip(self.tr("Restore the default settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
         kept = self._defaults.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # nothing moves under the pointer
+        kept.setRetainSizeWhenHidden(True)  # likewise
         self._defaults.setSizePolicy(kept)
-        for part in (self.presets, self._preset_text, self._defaults):
+        for part in (self.presets, self._explanations, self._defaults):
             self._layout.addWidget(part)
 
     def _add_groups(self) -> None:
@@ -365,8 +368,8 @@ class SettingsPanel(QScrollArea):
         for number, name in enumerate(self._names):
             self.presets.group.button(number).setChecked(name == preset)
         self.presets.group.setExclusive(True)
-        own = SettingText("", self.tr("Custom settings."))
-        self._preset_text.setText((preset_texts().get(preset, own) if preset else own).tip)
+        shown = len(self._names) if preset is None else self._names.index(preset)
+        self._explanations.setCurrentIndex(shown)
         self._defaults.setVisible(preset is None or FeatureGroup.CHANNELS in settings.features)
         self._enable("smoothness", "colour_likelihood", when=settings.refine)
         self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)

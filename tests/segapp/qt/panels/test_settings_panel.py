@@ -102,7 +102,7 @@ def test_three_ways_and_the_way_back(panel, qtbot):
         qtbot.mouseClick(panel.findChild(QToolButton, f"way_{name}"), Qt.MouseButton.LeftButton)
         assert panel.changes[-1] == PRESETS[name]
         assert pressed() == [name]
-        assert panel._preset_text.text() == preset_texts()[name].tip
+        assert panel._explanations.currentWidget().text() == preset_texts()[name].tip
     panel.findChild(QSpinBox, "bits").setValue(7)
     assert pressed() == []  # settings of one's own
     assert panel._defaults.isVisible()

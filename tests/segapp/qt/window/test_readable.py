@@ -30,6 +30,11 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
+def window(make_window, picture_file):
+    return make_window(picture_file())
+
+
+@pytest.fixture
 def theme(request, make_window, picture_file):
     """Return a window in the theme that the test is asked for; the next one is light again."""
     window = make_window(picture_file())
@@ -201,7 +206,7 @@ def test_no_setting_moves_when_the_way_back_to_the_defaults_appears(window, qtbo
 
 
 def test_the_menu_brings_a_panel_behind_others_to_the_front(window):
-    measures, settings = window.measures.dock, window.docks.settings
+    measures, settings = window.measuring.dock, window.docks.settings
     measures.toggleViewAction().trigger()
     QApplication.processEvents()
     assert not measures.visibleRegion().isEmpty()

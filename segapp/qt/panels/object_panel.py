@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.i18n import as_plain
 from segapp.qt.panels.class_panel import swatch
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class ObjectPanel(QWidget):
         if 0 < proposed < len(rows):
             text += self.tr(", {} proposed").format(proposed)
         self.count.setText(text)
-        self.count.setToolTip(f"{title}: {text}")
+        self.count.setToolTip(as_plain(f"{title}: {text}"))
         self.accept.setVisible(proposed > 0)
         self.setVisible(len(rows) > 1 or proposed < len(rows))
 

@@ -29,6 +29,7 @@ from segapp.model.classes import ClassInfo
 from segapp.model.display import DisplaySettings, Levels
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import PRESETS
+from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import natural_sorted
@@ -647,12 +648,15 @@ def test_no_widget_shows_a_name_as_html_or_turns_the_text_around(
         window.session.add_stroke(stroke)
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     window.commands["export"].trigger()
+    qtbot.waitUntil(lambda: window.findChild(ExportDialog)._export.isEnabled())
     file_dialogs.complain(window, f"{bad} cannot be read.")
     window.show_message(f"Opening {bad} …")
     window.files.busy_changed.emit(bad)
     texts = [each for widget in QApplication.allWidgets() for each in shown_texts(widget)]
     for box in window.findChildren(QDialog):
         box.reject()
+    assert window.file_commands.close(5)
+    window.files.busy_changed.emit("")
     assert not [text for text, is_html in texts if is_html and "<h1>bad" in text]
     assert not [text for text, _ in texts if "\u202e" in text or "\x9b" in text]
     assert sum("<h1>bad" in text for text, _ in texts) > 8

@@ -29,7 +29,8 @@ from segapp.app import project_store
 from segapp.app.project_store import SaveLocation
 from segapp.app.recovery import newest_first, orphaned_folders
 from segapp.batch.cases import find_cases
-from segapp.batch.task import Task, run_tasks, run_tasks_remotely
+from segapp.batch.execution import run_tasks, run_tasks_remotely
+from segapp.batch.task import Task
 from segapp.io.images import load_image
 from segapp.io.project import load_project
 from segapp.model.document import Stroke

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -175,6 +176,7 @@ def arguments():
     parser.add_argument("--json", type=Path, help="write all curves and seconds here")
     parser.add_argument("--resume", action="store_true", help="keep what the --json file has")
     parser.add_argument("--csv", type=Path, help="write the table here")
+    parser.add_argument("--plot", type=Path, help="draw IoU over strokes here, as PNG")
     options = parser.parse_args()
     if options.resume and not options.json:
         parser.error("--resume: wanted --json FILE beside it, got none")
@@ -211,6 +213,23 @@ def main():
         writer.writerow(["method", *next(iter(rows.values()))])
         writer.writerows([name, *row.values()] for name, row in rows.items())
         write_text(options.csv, text.getvalue())
+    if options.plot:
+        draw(options.plot, {name: result.among(names) for name, result in asked.items()})
+
+
+def draw(path, results):
+    """Draw the mean IoU of each method after each stroke."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for name, result in results.items():
+        ours = name == "*SHL best"
+        mean = np.mean(list(result.curves.values()), axis=0)
+        label = "segapp" if ours else name.removesuffix(", same clean-up")
+        axes.plot(mean, label=label, linewidth=3 if ours else 1.3, zorder=3 if ours else 2)
+    axes.set(xlabel="strokes of the simulated user", ylabel="mean IoU", xlim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", frameon=False)
+    figure.savefig(path, dpi=110)
 
 
 if __name__ == "__main__":

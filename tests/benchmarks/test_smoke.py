@@ -127,9 +127,11 @@ def test_cluster_traffic():
 
 def test_compare_segmentation(folder, tmp_path):
     words = ("--every", 1, "--strokes", 1, "--json", tmp_path / "curves.json")
+    words += ("--plot", tmp_path / "curves.png")
     text = run("compare_segmentation.py", folder, *words, needs=["cv2", "ortools"])
     for method in ("*SHL best", "random walker", "GSC", "ESC"):
         assert method in text
+    assert (tmp_path / "curves.png").is_file()
     curves = json.loads((tmp_path / "curves.json").read_text())
     assert all(len(result["curves"]["disc"]) == 2 for result in curves.values())
 

@@ -45,6 +45,7 @@ class EncoderBox(QWidget):
         self.names.setObjectName("encoder_name")
         self.get_button = QPushButton(self.tr("Get an Encoder…"))
         self.get_button.setObjectName("get_encoder")
+        self.get_button.setToolTip(self.tr("Fetch and install a published vision network"))
         self._state = QLabel()
         self._state.setWordWrap(True)
         self._state.setProperty("tone", "faint")

@@ -147,9 +147,9 @@ class Jobs(QObject):
                 pass  # the job was cancelled in the middle of a file
             # The thread's edge: `on_error` shows every error to the user.
             except Exception as error:  # noqa: BLE001 - the thread's edge
-                self._reported.emit(job, "error", error)
+                self._report(job, "error", error)
             finally:
-                self._reported.emit(job, "end", None)
+                self._report(job, "end", None)
                 job.ended.set()
 
     def _consume(self, job: _Job) -> None:
@@ -159,7 +159,11 @@ class Jobs(QObject):
         for item in job.work():
             if job.cancelled.is_set():
                 return
-            self._reported.emit(job, "item", item)
+            self._report(job, "item", item)
+
+    def _report(self, job: _Job, kind: str, payload: Any) -> None:  # noqa: ANN401 - any item
+        if not job.cancelled.is_set():  # else the window and its signals may be gone
+            self._reported.emit(job, kind, payload)
 
     @Slot(object, str, object)
     def _receive(self, job: _Job, kind: str, payload: Any) -> None:  # noqa: ANN401 - any item

@@ -69,14 +69,14 @@ class Menus:
     """The menu bar, with attributes for the submenus that change later."""
 
     def __init__(self, bar: QMenuBar, actions: Actions) -> None:
-        self.recent = QMenu(tr("Open &Recent"))
-        self.samples = QMenu(tr("Open Samp&le"))
-        self.left_class = QMenu(tr("Class of the Le&ft Button"))
-        self.right_class = QMenu(tr("Class of the Ri&ght Button"))
-        self.panels = QMenu(tr("&Panels"))
-        self._theme = QMenu(tr("Th&eme"))
-        self._language = QMenu(tr("&Language"))
-        self._shapes = QMenu(tr("Sha&pes"))
+        self.recent = QMenu(tr("Open &Recent"), bar)
+        self.samples = QMenu(tr("Open Samp&le"), bar)
+        self.left_class = QMenu(tr("Class of the Le&ft Button"), bar)
+        self.right_class = QMenu(tr("Class of the Ri&ght Button"), bar)
+        self.panels = QMenu(tr("&Panels"), bar)
+        self._theme = QMenu(tr("Th&eme"), bar)
+        self._language = QMenu(tr("&Language"), bar)
+        self._shapes = QMenu(tr("Sha&pes"), bar)
         submenus = {
             "@recent": self.recent,
             "@samples": self.samples,

@@ -48,6 +48,7 @@ def build_window(
 ) -> MainWindow:
     """Return a window on a session, without a picture and not yet shown."""
     window = MainWindow(session, preferences, autosave_root)
+    session.setParent(window)  # whose connections would keep the closed window otherwise
     connect_window(window)
     restore_window(window)
     window.closing.connect(lambda: store_window(window))

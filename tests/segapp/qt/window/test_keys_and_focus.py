@@ -150,6 +150,7 @@ def test_every_entry_of_a_menu_has_a_letter(window):
             window.menus.left_class,
             window.menus.right_class,
             window.menus.panels,
+            window.commands["language_en"].associatedObjects()[0],
         )
         for action in menu.actions():
             if named and not action.isSeparator():

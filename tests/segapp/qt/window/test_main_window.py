@@ -1,6 +1,12 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
+import shiboken6
 from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
     QLibraryInfo,
     QMimeData,
     QPoint,
@@ -28,12 +34,14 @@ from segapp.io.export.rasters import make_matte
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
-from segapp.qt.files.preferences import remember_choices
+from segapp.qt.files.preferences import Preferences, remember_choices
 from segapp.qt.session.answer_service import AnswerService
 from segapp.qt.session.encoder_service import EncoderService
+from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
-from segapp.qt.window.startup import open_initial
+from segapp.qt.window.startup import build_window, open_initial
 from segapp.qt.window.theme import ThemeChoice
+from tests.segapp.qt.conftest import QuickSegmenter
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -518,3 +526,19 @@ def test_texts_are_ready_for_translation(window):
             assert shouted[name].text() == shouted[name].text().upper()
     finally:
         QApplication.removeTranslator(translator)
+
+
+def test_a_closed_window_is_freed(picture_file, qtbot, tmp_path):
+    """Connections keep their callables, which keep the window, unless all parts end with it."""
+    window = build_window(Session(QuickSegmenter), Preferences(), tmp_path / "recovery")
+    window.show()
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file())
+    held = [weakref.ref(window), weakref.ref(window.session)]
+    window.close()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert not shiboken6.isValid(window)
+    del window
+    gc.collect()
+    assert [reference() for reference in held] == [None, None]

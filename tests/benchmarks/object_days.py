@@ -224,7 +224,8 @@ class Microscopist(Day):
     def work_on(self, number):
         """Dab a cell, stroke the background, let cells be cut, and correct up to three errors."""
         truth = self.truths[number]
-        self.desk.do("mousemove", *self.all_similar(), "click", 1)
+        for place in self.all_similar():
+            self.desk.do("mousemove", *place, "click", 1)
         self.actions += 1
         time.sleep(1.0)
         cell = inner_point(truth == 1 + int(np.bincount(truth[truth > 0])[1:].argmax()))
@@ -266,9 +267,9 @@ class Microscopist(Day):
         return objects_of(answer.labelling, segmenter.document, segmenter.picture.rgb)
 
     def all_similar(self):
-        """Return the place of the preset's button."""
+        """Return the places of the preset's button: below objects and a banner it is lower."""
         width, _ = self.program.look.size
-        return width - 140, 452
+        return [(width - 140, down) for down in (404, 452, 492)]
 
     def score(self):
         """Return the number of right objects, and the regions of the label images."""

@@ -28,7 +28,7 @@ from segapp.engine.features import (
 from segapp.engine.kernels import fixed_groups, kernels_of, stroke_groups
 from segapp.engine.region_graph import RegionGraph
 from segapp.engine.superpixels import Prototypes, colour_palette, superpixels
-from segapp.imaging.pyramid import MAX_WORKING_PIXELS, count_halvings, downsample
+from segapp.imaging.pyramid import count_halvings, downsample
 from segapp.model.settings import FeatureGroup, Samples, Settings, dense_group
 from shlcore import Grams
 from shlcore.kernels import KernelBank
@@ -75,7 +75,7 @@ class PreparedPicture:
     scales
         Of the channels, if they are those of another image.
     working_pixels
-        Of the working resolution, at most.
+        Of the working resolution, at most, where that is not the usual one.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class PreparedPicture:
         channels: NDArray[Any] | None = None,
         encoded: EncoderFeatures | None = None,
         scales: ChannelScales | None = None,
-        working_pixels: int = MAX_WORKING_PIXELS,
+        working_pixels: int | None = None,
     ) -> None:
         self.rgb, self._encoded = rgb, encoded
         self.times = 1 << count_halvings(rgb.shape, working_pixels)

@@ -20,11 +20,12 @@ _ROWS_AT_ONCE = 256
 """Of the image, so that halving stays within the processor's caches."""
 
 
-def count_halvings(shape: tuple[int, ...], most_pixels: int = MAX_WORKING_PIXELS) -> int:
-    """Return the number of halvings to working resolution."""
+def count_halvings(shape: tuple[int, ...], most_pixels: int | None = None) -> int:
+    """Return the number of halvings to working resolution, or to so many pixels."""
     height, width = shape[:2]
+    most = MAX_WORKING_PIXELS if most_pixels is None else most_pixels
     count = 0
-    while height * width > most_pixels:
+    while height * width > most:
         height, width = (height + 1) // 2, (width + 1) // 2
         count += 1
     return count

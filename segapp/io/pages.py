@@ -18,8 +18,6 @@ from io import BufferedReader
 from typing import IO, TYPE_CHECKING
 from xml.etree import ElementTree
 
-from PIL import Image
-
 from segapp.model.picture import Scale
 from segapp.model.validation import Message, SegappError, reason, sanitize
 from shlcore import model_file
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 
     import tifffile
     from _typeshed import WriteableBuffer
+    from PIL import Image
 
 
 MAX_PIXELS = 250_000_000  # pixels; three bytes each and some more to work with
@@ -221,8 +220,7 @@ def list_pages(path: Path) -> list[Path]:
         elif path.name.lower().endswith(MEDICAL_SUFFIXES):
             count = _count_medical_pages(path)
         elif suffix in _OTHERS:
-            with open_image_file(path) as file, Image.open(file, formats=("GIF", "WEBP")) as image:
-                count = count_frames(image, file)
+            count = _count_animated_frames(path)
     except (ImageError, *DAMAGE):
         return [path]
     return [with_page(path, number) for number in range(1, min(count, MAX_PAGES) + 1)]
@@ -238,6 +236,13 @@ def open_tiff(file: IO[bytes], path: Path) -> Iterator[tifffile.TiffFile]:
     file.seek(0)
     with tifffile.TiffFile(file, _multifile=False) as tiff:
         yield tiff
+
+
+def _count_animated_frames(path: Path) -> int:
+    from PIL import Image  # which the public API's import does without
+
+    with open_image_file(path) as file, Image.open(file, formats=("GIF", "WEBP")) as image:
+        return count_frames(image, file)
 
 
 def count_frames(image: Image.Image, file: IO[bytes]) -> int:

@@ -197,7 +197,7 @@ join_objects | &Join Objects | J | join
     Make the chosen objects one, also where their parts do not touch
 rename_object | &Rename Object… | Shift+F2
     Give the chosen object a name
-move_object | Move to the Class in &Use | T
+move_object | &Move to the Class in Use | T
     Choose a class by its digit, then give it the chosen objects
 crowd_object | &Crowd | G | | check
     The chosen object stands for many that are not told apart

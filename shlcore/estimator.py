@@ -345,7 +345,7 @@ class SHL(HashClassifier):
         if isinstance(self.kernels, str) and self.kernels == "precomputed":
             raise ValueError("kernels: wanted kernels of X for partial_fit, got 'precomputed'")
         kept = getattr(self, "_kept", None)
-        rows: Any = self._rows(X, reset=kept is None).X
+        rows = cast("AnyArray", self._rows(X, reset=kept is None).X)
         columns, learner = self._columns(), clone(self)
         labels = np.array(column_or_1d(y), dtype=object)
         labels[np.ma.getmaskarray(cast("Any", y))] = None
@@ -369,7 +369,7 @@ class SHL(HashClassifier):
         words = self.codewords_[np.where(indices == UNLABELLED, nearest, indices)]
         margins = (projections[:, None] * words).min(axis=2).max(axis=1)
         near = np.flatnonzero(margins <= 1.0 + MARGIN_SLACK)
-        self._kept: tuple[Any, AnyArray, Array] | None = rows[near], labels[near], weights[near]
+        self._kept: tuple[AnyArray, AnyArray, Array] | None = rows[near], labels[near], weights[near]
         return self
 
     def iter_fit(

@@ -24,6 +24,7 @@ def window(make_window, tmp_path):
     y, x = np.mgrid[:90, :120]
     inside = (x - 40) ** 2 + (y - 45) ** 2 < 18**2
     rgb = np.where(inside[..., None], (210, 120, 40), (60, 90, 140)).astype(np.uint8)
+    rgb[(x - 40) ** 2 + (y - 45) ** 2 < 8**2] = 240, 200, 90  # a part, for smaller objects
     path = tmp_path / "disc.png"
     Image.fromarray(rgb).save(path)
     return make_window(path, Trainer)

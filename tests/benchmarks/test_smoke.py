@@ -174,6 +174,39 @@ def test_folder(words, row):
     assert row in run("folder.py", *words)
 
 
+@pytest.fixture
+def films(tmp_path):
+    """A film of three frames in which a disc moves."""
+    y, x = np.mgrid[:60, :80]
+    for frame in range(3):
+        disc = (x - 30 - 3 * frame) ** 2 + (y - 30) ** 2 < 14**2
+        rgb = np.where(disc[..., None], (200, 90, 60), (60, 110, 150)).astype(np.uint8)
+        for folder, pixels, suffix in (("images", rgb, "jpg"), ("masks", 255 * disc, "png")):
+            path = tmp_path / "disc" / folder / f"{frame:05}.{suffix}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels.astype(np.uint8)).save(path)
+    return tmp_path
+
+
+def test_films(films):
+    assert "disc            ours" in run("films.py", films, "--width", 0, "--only", "ours", "flow")
+
+
+def test_volume():
+    words = ("--slices", 3, "--cells", 6, "--size", 120, "--strokes", 6)
+    assert "tracks right" in run("volume.py", *words)
+
+
+def test_long_stack():
+    words = ("--pages", 64, "--side", 64, "--megapixels", 0.02)
+    assert "far pages: median" in run("long_stack.py", *words)
+
+
+def test_object_days():
+    words = ("microscopist", "--pictures", 1, "--ways", "classes")
+    assert "| microscopist | 1 | classes |" in run("object_days.py", *words)
+
+
 def test_fit_cost():
     assert "| moons |" in run("fit_cost.py", "--quick", "--repeats", 1)
 

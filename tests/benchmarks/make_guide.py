@@ -82,7 +82,8 @@ class Studio:
         while not condition():
             if time.monotonic() > end:
                 raise TimeoutError("the window did not get there in time")
-            QTest.qWait(20)
+            QApplication.processEvents()
+            time.sleep(0.02)  # in which other threads run, as they do not in QTest.qWait
 
     def settle(self) -> None:
         """Wait for the result, and for the picture of it."""

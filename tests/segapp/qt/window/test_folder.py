@@ -365,8 +365,7 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     assert listing.message == "0 of 4 done"
     answered(window)
     work = window.files.workspace
-    assert work.status(folder[0]) is ImageStatus.MARKED  # until it is saved
-    qtbot.waitUntil(lambda: work.status(folder[0]) is ImageStatus.ANSWERED)
+    qtbot.waitUntil(lambda: work.status(folder[0]) is ImageStatus.ANSWERED)  # once it is saved
     window.commands["done"].trigger()
     assert work.status(folder[0]) is ImageStatus.DONE
     assert listing.message == "1 of 4 done"

@@ -1,5 +1,9 @@
 """The pages of the guide: their commands and Python run, and the window shows them."""
 
+import os
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before Qt is loaded, also where this file runs alone
+
 import re
 import shlex
 import subprocess
